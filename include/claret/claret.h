@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * claret: train convolutional networks on any OpenCL device.
+ *
+ * Conventions of this header
+ * - Functions return `enum claret_status`; what they make comes last, through an out-parameter that is
+ *   written only on success. `*_destroy` accepts NULL.
+ * - Handles are opaque. Strings that a function returns belong to the handle it was asked of and live as
+ *   long as that handle, unless the function says otherwise.
+ * - After a call that did not return CLARET_OK, `claret_error()` tells the calling thread what failed,
+ *   where, and what to do.
+ * - Threads: different handles may be used from different threads at once; one handle by one thread at a
+ *   time. Sessions of one process share CLBlast's process-wide state; claret serialises its own calls into
+ *   CLBlast, a program that calls CLBlast itself at the same time must use its own lock around both.
+ * - The library never prints, never exits, and reads no environment variable except: XDG_CACHE_HOME and HOME
+ *   (where the program cache is when the option `cache-dir` is not set) and those that the OpenCL
+ *   loader and drivers read themselves. When a driver aborts while devices are being listed, that driver is
+ *   hidden from the rest of the process by setting OCL_ICD_VENDORS (see claret_devices_list).
+ * - Numbers in texts are read and written in the C locale whatever the program's locale is.
+ */
+#ifndef CLARET_CLARET_H
+#define CLARET_CLARET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define CLARET_API __attribute__((visibility("default")))
+#define CLARET_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define CLARET_API
+#define CLARET_PRINTF(fmt, args)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status and errors ------------------------------------------------------------------------- */
+
+/* X(symbol, what it means) */
+#define CLARET_STATUS_LIST(X)                                                                                \
+    X(OK, "done")                                                                                            \
+    X(INVALID, "an argument or option that cannot be")                                                       \
+    X(NO_MEMORY, "host memory is used up")                                                                   \
+    X(IO, "a file or folder cannot be read or written")                                                      \
+    X(FORMAT, "a file is not what it should be")                                                             \
+    X(NETWORK, "a network text is wrong")                                                                    \
+    X(SHAPE, "shapes do not fit")                                                                            \
+    X(NOT_FOUND, "no such device, file, parameter or option")                                                \
+    X(AMBIGUOUS, "several devices match")                                                                    \
+    X(NO_DEVICE, "no usable OpenCL device")                                                                  \
+    X(OPENCL, "an OpenCL call failed")                                                                       \
+    X(BUILD, "a kernel does not compile")                                                                    \
+    X(DEVICE_MEMORY, "more device memory needed than there is")                                              \
+    X(NOT_FINITE, "the loss is not finite")                                                                  \
+    X(STOPPED, "stopped on request")                                                                         \
+    X(INTERNAL, "a fault of claret itself")
+
+enum claret_status {
+#define X(symbol, text) CLARET_##symbol,
+    CLARET_STATUS_LIST(X)
+#undef X
+        CLARET_STATUS_COUNT
+};
+
+/* "CLARET_NOT_FOUND" for CLARET_NOT_FOUND; never NULL. */
+CLARET_API const char *claret_status_name(enum claret_status status);
+
+/* The first error of the calling thread's last failed call: one or more lines without a final newline;
+ * "" when nothing failed. Valid until the thread's next call into claret. */
+CLARET_API const char *claret_error(void);
+
+enum claret_log_level { CLARET_LOG_WARNING, CLARET_LOG_INFO, CLARET_LOG_DEBUG };
+
+/* Where messages go (NULL: nowhere, the default). Process-wide; call it before other threads use claret.
+ * `message` has no final newline. May be called from any thread that calls claret. */
+typedef void (*claret_log_fn)(void *user, enum claret_log_level level, const char *message);
+CLARET_API void claret_set_log(claret_log_fn log, void *user);
+
+/* "0.1.0" */
+CLARET_API const char *claret_version(void);
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+/* What a session can be told, as `key`, `value` texts. The keys are the command's long options without
+ * the dashes ("batch-size"), and have its defaults. claret_options_key() lists them.
+ * For switches the value is "true" or "false". */
+struct claret_options;
+CLARET_API enum claret_status claret_options_create(struct claret_options **options);
+CLARET_API void claret_options_destroy(struct claret_options *options);
+/* CLARET_NOT_FOUND: no such key (the error names the nearest); CLARET_INVALID: not a value of that key. */
+CLARET_API enum claret_status claret_options_set(struct claret_options *options, const char *key,
+                                                 const char *value);
+/* NULL for an unknown key. Valid until the key is set again. */
+CLARET_API const char *claret_options_get(const struct claret_options *options, const char *key);
+/* The index-th key, NULL past the last one. */
+CLARET_API const char *claret_options_key(size_t index);
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+/* All devices of all platforms, numbered from 0 in one flat list, each tried with a small kernel. */
+struct claret_devices;
+
+enum claret_device_text {
+    CLARET_DEVICE_ID,       /* "P:D": platform, and device within it */
+    CLARET_DEVICE_NAME,     /* as the driver says it */
+    CLARET_DEVICE_VENDOR,
+    CLARET_DEVICE_TYPE,     /* "gpu", "cpu", "accelerator" or "other" */
+    CLARET_DEVICE_OPENCL_C, /* "1.2" */
+    CLARET_DEVICE_DRIVER,   /* driver version */
+    CLARET_DEVICE_PLATFORM_NAME,
+    CLARET_DEVICE_PCI,      /* "0000:03:00.0" where the driver tells, else "" */
+    CLARET_DEVICE_REASON    /* why it is not usable; "" when it is */
+};
+
+enum claret_device_number {
+    CLARET_DEVICE_PLATFORM, /* index of its platform */
+    CLARET_DEVICE_COMPUTE_UNITS,
+    CLARET_DEVICE_GLOBAL_MEM, /* bytes */
+    CLARET_DEVICE_LOCAL_MEM,  /* bytes */
+    CLARET_DEVICE_MAX_ALLOC,  /* bytes */
+    CLARET_DEVICE_MAX_WORK_GROUP,
+    CLARET_DEVICE_FP16, /* 0 or 1, as the next four */
+    CLARET_DEVICE_FP64,
+    CLARET_DEVICE_SUBGROUPS,
+    CLARET_DEVICE_COMMAND_BUFFER,
+    CLARET_DEVICE_UNIFIED, /* shares the host's memory */
+    CLARET_DEVICE_USABLE
+};
+
+enum claret_platform_text { CLARET_PLATFORM_NAME, CLARET_PLATFORM_VENDOR, CLARET_PLATFORM_VERSION };
+
+/* Lists and tries devices in a child process, so that a driver that aborts there costs its own devices
+ * alone; such a driver is then hidden from this process (OCL_ICD_VENDORS is set to a folder without it).
+ * Call it before the program itself uses OpenCL and while it is single-threaded where that can be had. The
+ * work is done once per process; later calls answer from its result. Succeeds with an empty list where
+ * there is nothing. */
+CLARET_API enum claret_status claret_devices_list(struct claret_devices **devices);
+CLARET_API void claret_devices_destroy(struct claret_devices *devices);
+CLARET_API size_t claret_devices_count(const struct claret_devices *devices);
+CLARET_API const char *claret_devices_text(const struct claret_devices *devices, size_t device,
+                                           enum claret_device_text what);
+CLARET_API uint64_t claret_devices_number(const struct claret_devices *devices, size_t device,
+                                          enum claret_device_number what);
+CLARET_API size_t claret_devices_platforms(const struct claret_devices *devices);
+CLARET_API const char *claret_devices_platform_text(const struct claret_devices *devices, size_t platform,
+                                                    enum claret_platform_text what);
+/* What is odd about this system, with the command that mends it: a GPU that no platform offers, a driver
+ * that aborted, nothing usable at all. The index-th paragraph, NULL past the last. */
+CLARET_API const char *claret_devices_advice(const struct claret_devices *devices, size_t index);
+/* Chooses by `device` and `platform`, the values of the options of that name ("" or NULL: not given).
+ * CLARET_NOT_FOUND, CLARET_AMBIGUOUS (the error lists the matches), CLARET_INVALID, CLARET_NO_DEVICE.
+ * *note (may be NULL) gets a sentence worth showing, or "". */
+CLARET_API enum claret_status claret_devices_choose(const struct claret_devices *devices, const char *device,
+                                                    const char *platform, size_t *index, const char **note);
+
+/* ---- data -------------------------------------------------------------------------------------- */
+
+enum claret_split { CLARET_TRAIN, CLARET_TEST };
+enum claret_element { CLARET_U8, CLARET_F32 };
+
+/* Labelled images, (channels, height, width) each, labels from 0 to classes - 1. */
+struct claret_dataset;
+
+/* `path` is "shapes" (built in), or a folder: CIFAR-10's binary or Python layout, or a folder that holds
+ * one of them. A whole split is read and checked. */
+CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
+                                                  struct claret_dataset **dataset);
+/* The caller's arrays: images (count, channels, height, width), labels (count). They are copied.
+ * U8 images are scaled to 0..1 and normalised by mean and std (see claret_dataset_set_normalisation),
+ * F32 images are taken as they are. */
+CLARET_API enum claret_status claret_dataset_from_arrays(enum claret_element element, const void *images,
+                                                         const int32_t *labels, size_t count, int channels,
+                                                         int height, int width, int classes,
+                                                         struct claret_dataset **dataset);
+CLARET_API void claret_dataset_destroy(struct claret_dataset *dataset);
+/* mean and std, one value per channel, in units of 0..1; 0.5 each by default. U8 data only. */
+CLARET_API enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset,
+                                                               const float *mean, const float *std);
+/* Keeps the first `count` images (0: all). */
+CLARET_API enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count);
+CLARET_API size_t claret_dataset_count(const struct claret_dataset *dataset);
+CLARET_API int claret_dataset_classes(const struct claret_dataset *dataset);
+/* "airplane", or the number as text where classes have no names. */
+CLARET_API const char *claret_dataset_class_name(const struct claret_dataset *dataset, int label);
+/* shape[3] gets channels, height, width. */
+CLARET_API void claret_dataset_shape(const struct claret_dataset *dataset, int shape[3]);
+/* Borrowed: image `index`, (C, H, W), in the dataset's element type; its label. */
+CLARET_API const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index,
+                                            int32_t *label);
+
+/* ---- networks ---------------------------------------------------------------------------------- */
+
+struct claret_network;
+
+/* A name of the built-in zoo ("simplecnn"), or a file's path (it has a '/' or ends in ".net"). */
+CLARET_API enum claret_status claret_network_load(const char *name, struct claret_network **network);
+/* `text` is a network text; `name` stands for the file in errors. */
+CLARET_API enum claret_status claret_network_parse(const char *text, const char *name,
+                                                   struct claret_network **network);
+CLARET_API void claret_network_destroy(struct claret_network *network);
+/* "simplecnn": the zoo's name, or the file's name without folder and ".net". */
+CLARET_API const char *claret_network_name(const struct claret_network *network);
+/* input[3] gets channels, height, width; *classes the number of logits. */
+CLARET_API void claret_network_shape(const struct claret_network *network, int input[3], int *classes);
+/* The layer table, and the bytes that training needs at that batch size. `*text` is to be freed by
+ * claret_text_free(). */
+CLARET_API enum claret_status claret_network_describe(const struct claret_network *network, int batch_size,
+                                                      char **text);
+/* The same as a JSON object. */
+CLARET_API enum claret_status claret_network_describe_json(const struct claret_network *network,
+                                                           int batch_size, char **text);
+/* The index-th name of the zoo, NULL past the last. */
+CLARET_API const char *claret_network_zoo(size_t index);
+
+CLARET_API void claret_text_free(char *text);
+
+/* ---- sessions ---------------------------------------------------------------------------------- */
+
+/* A network with its parameters on one device. */
+struct claret_session;
+
+/* Chooses the device, compiles, allocates and initialises (from the options `seed`, or `init` where that
+ * is set). `dataset` tells the element type, shape, classes and normalisation of what will be fed; it is not kept.
+ * `training` 0: a session that can only evaluate (no gradients, no optimizer state). */
+CLARET_API enum claret_status claret_session_create(const struct claret_network *network,
+                                                    const struct claret_options *options,
+                                                    const struct claret_dataset *dataset, int training,
+                                                    struct claret_session **session);
+CLARET_API void claret_session_destroy(struct claret_session *session);
+
+/* One training step on images (count, C, H, W) in the dataset's element type, labels (count),
+ * 1 <= count <= batch size. `loss` (may be NULL) gets the batch's mean loss, which waits for the
+ * step; without it the step is only queued. The arrays are copied before the call returns. */
+CLARET_API enum claret_status claret_session_step(struct claret_session *session, const void *images,
+                                                  const int32_t *labels, int count, float *loss);
+
+struct claret_result; /* of an evaluation */
+CLARET_API enum claret_status claret_session_evaluate(struct claret_session *session,
+                                                      const struct claret_dataset *dataset,
+                                                      struct claret_result **result);
+CLARET_API void claret_result_destroy(struct claret_result *result);
+CLARET_API double claret_result_loss(const struct claret_result *result); /* mean over images */
+CLARET_API size_t claret_result_count(const struct claret_result *result);
+CLARET_API size_t claret_result_correct(const struct claret_result *result);
+CLARET_API double claret_result_seconds(const struct claret_result *result);
+/* Images of class `label` that were taken for class `predicted`. */
+CLARET_API size_t claret_result_confusion(const struct claret_result *result, int label, int predicted);
+
+/* What claret_session_train tells as it goes. Any may be NULL. */
+struct claret_train_callbacks;
+CLARET_API enum claret_status claret_train_callbacks_create(struct claret_train_callbacks **callbacks);
+CLARET_API void claret_train_callbacks_destroy(struct claret_train_callbacks *callbacks);
+/* Every `log-every` steps: epoch and step in it from 1, mean loss over the window. */
+typedef void (*claret_on_loss)(void *user, int epoch, size_t step, double loss);
+/* At the end of an epoch: mean training loss over it, its seconds, images seen in it. */
+typedef void (*claret_on_epoch)(void *user, int epoch, double loss, double seconds, size_t images);
+/* A few times a second: steps done and to do, over the whole training, images per second. */
+typedef void (*claret_on_progress)(void *user, size_t step, size_t steps, int epoch,
+                                   double images_per_second);
+CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callbacks, void *user,
+                                           claret_on_loss loss, claret_on_epoch epoch,
+                                           claret_on_progress progress);
+
+/* The folder of one training run: config.ini, log.csv, weights.safetensors. */
+struct claret_run;
+/* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into it.
+ * CLARET_INVALID: it holds a run and the option `overwrite` is not set; CLARET_IO. */
+CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
+                                                const struct claret_network *network,
+                                                struct claret_run **run);
+CLARET_API void claret_run_destroy(struct claret_run *run);
+CLARET_API const char *claret_run_folder(const struct claret_run *run);
+/* Whether claret_run_create() could make that folder now, without making anything. */
+CLARET_API enum claret_status claret_run_check(const struct claret_options *options,
+                                               const struct claret_network *network);
+
+/* Trains as the options say: epochs, max-steps, shuffling, workers, log-every. Returns CLARET_STOPPED
+ * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first bad
+ * step. `run` (may be NULL) gets log.csv. `callbacks` may be NULL. */
+CLARET_API enum claret_status claret_session_train(struct claret_session *session,
+                                                   const struct claret_dataset *dataset,
+                                                   struct claret_run *run,
+                                                   const struct claret_train_callbacks *callbacks);
+/* Async-signal-safe; may be called from any thread. */
+CLARET_API void claret_session_stop(struct claret_session *session);
+
+/* What training did so far. */
+CLARET_API size_t claret_session_steps(const struct claret_session *session);
+CLARET_API size_t claret_session_epochs(const struct claret_session *session); /* whole ones */
+CLARET_API size_t claret_session_images(const struct claret_session *session);
+CLARET_API double claret_session_seconds(const struct claret_session *session); /* spent in train */
+CLARET_API double claret_session_loss(const struct claret_session *session);    /* mean of the last epoch */
+
+/* Parameters, by PyTorch's state-dict names, in PyTorch's layouts. */
+CLARET_API size_t claret_session_parameters(const struct claret_session *session);
+CLARET_API const char *claret_session_parameter_name(const struct claret_session *session, size_t index);
+/* *rank dimensions in shape[4]; returns the number of elements. */
+CLARET_API size_t claret_session_parameter_shape(const struct claret_session *session, size_t index,
+                                                 size_t shape[4], int *rank);
+CLARET_API enum claret_status claret_session_read(struct claret_session *session, const char *name,
+                                                  float *values, size_t count);
+CLARET_API enum claret_status claret_session_write(struct claret_session *session, const char *name,
+                                                   const float *values, size_t count);
+/* safetensors. Saving writes a temporary file and renames it; `sha256` (may be NULL) gets the file's digest in
+ * hexadecimal. Loading changes nothing unless the whole file fits the network. */
+CLARET_API enum claret_status claret_session_save(struct claret_session *session, const char *path,
+                                                  char sha256[65]);
+CLARET_API enum claret_status claret_session_load(struct claret_session *session, const char *path);
+
+enum claret_report {
+    CLARET_REPORT_PLAN,    /* the frozen launches and memory, one a line */
+    CLARET_REPORT_DEVICE,  /* "device 1 (0:1): NAME, PLATFORM, driver VERSION" */
+    CLARET_REPORT_PROGRAMS /* "programs: 41 used, 41 from cache, 0 built", and CLBlast's line */
+};
+CLARET_API enum claret_status claret_session_report(struct claret_session *session, enum claret_report what,
+                                                    char **text);
+
+/* OpenCL objects that claret made and has not released, in this process: 0 after the last session. */
+CLARET_API size_t claret_live_objects(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

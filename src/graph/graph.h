@@ -1,0 +1,43 @@
+/* The training graph of a network at one batch size: nodes in execution order, tensors by id. */
+#ifndef CLARET_GRAPH_GRAPH_H
+#define CLARET_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "op/op.h"
+#include "spec/spec.h"
+
+struct claret_graph_options {
+    int64_t batch;
+    bool training;   /* with loss, backward, update; else forward only */
+    bool input_grad; /* also the gradient of the input (tests) */
+    bool f32_images; /* batches come as float32, else uint8 */
+    double momentum, dampening, weight_decay;
+    bool nesterov;
+};
+
+struct claret_graph {
+    struct claret_arena arena;
+    const struct claret_spec *spec; /* borrowed: outlives the graph */
+    int64_t batch;
+    bool training;
+    struct claret_tensor *tensors;
+    struct claret_node *nodes;
+    int tensor_count, node_count;
+    /* Tensor ids; -1 where the graph has none. */
+    int step, stage, table;       /* whole buffers */
+    int input, labels, logits;    /* (N,C,H,W), (N), (N,classes) */
+    int losses, input_grad;       /* (N) per image; (N,C,H,W) */
+    int all_params, all_grads, all_state; /* whole buffers, flat */
+    int *params, *grads;          /* param_count each, in the network's order */
+    int param_count;
+};
+
+/* `spec` must outlive the graph. CLARET_SHAPE, CLARET_NETWORK. */
+enum claret_status claret_graph_create(const struct claret_spec *spec,
+                                       const struct claret_graph_options *options,
+                                       struct claret_graph **graph);
+void claret_graph_destroy(struct claret_graph *graph);
+/* id of the tensor of that name, -1: none */
+int claret_graph_find(const struct claret_graph *graph, const char *name);
+
+#endif

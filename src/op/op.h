@@ -1,0 +1,136 @@
+/* What an op is and what it sees of graph and plan.
+ *
+ * Forward, backward and optimizer are all nodes of one graph, and each node's op is a `struct claret_op`.
+ * An op of a network text (it has a schema) says how its outputs and parameters are shaped (`shape`) and which nodes
+ * give the gradients (`backward`). Every op that computes has solvers; the plan picks one per node and lets it
+ * append launches (`emit`). The last solver of an op is applicable to every problem on every device.
+ * The functions claret_build_* are graph's, claret_emit_* are plan's: declared here so that ops know neither.
+ */
+#ifndef CLARET_OP_OP_H
+#define CLARET_OP_OP_H
+
+#include "base/device.h"
+#include "base/launch.h"
+#include "base/shape.h"
+#include "base/status.h"
+#include "spec/schema.h"
+
+#define CLARET_MAX_IN 6
+#define CLARET_MAX_OUT 4
+
+enum claret_dtype { CLARET_DTYPE_F32, CLARET_DTYPE_I32, CLARET_DTYPE_U8 };
+
+/* Which buffer a tensor lives in. */
+enum claret_home {
+    CLARET_HOME_PARAMS, /* one buffer with all parameters */
+    CLARET_HOME_GRADS,  /* their gradients, in the same order at the same offsets */
+    CLARET_HOME_STATE,  /* optimizer state (momentum), likewise */
+    CLARET_HOME_STEP,   /* the step's changing values: cl/common.clh, STEP_* */
+    CLARET_HOME_STAGE,  /* uploaded batches: claret_stage in op/batch.h */
+    CLARET_HOME_TABLE,  /* constants of the session: the normalisation table */
+    CLARET_HOME_ARENA   /* everything with a lifetime inside the step */
+};
+
+struct claret_tensor {
+    const char *name; /* "conv1.weight", "conv1:0", "conv1.weight.grad" */
+    enum claret_home home;
+    enum claret_dtype dtype;
+    struct claret_shape shape;
+    int base;            /* a view: of this tensor, -1: it has memory of its own */
+    int64_t base_offset; /* elements */
+    float init_bound;    /* parameters: initialised uniformly in [-bound, bound) */
+};
+
+struct claret_node {
+    const struct claret_op *op;
+    const char *name; /* "conv1", "conv1.dw" */
+    int layer;        /* index in the network text, -1: none */
+    const struct claret_attr *attr;
+    int in[CLARET_MAX_IN]; /* tensor ids; -1: an optional one that is not there (a bias) */
+    int out[CLARET_MAX_OUT];
+    int in_count, out_count;
+};
+
+struct claret_build; /* graph under construction */
+struct claret_emit;  /* plan under construction */
+
+struct claret_problem {
+    const struct claret_node *node;
+    const struct claret_tensor *tensors; /* by id */
+    const struct claret_device_desc *device;
+};
+
+struct claret_solver {
+    const char *name;
+    /* NULL: always. false: `reason` says why not. */
+    bool (*applicable)(const struct claret_problem *problem, char reason[128]);
+    void (*emit)(struct claret_emit *emit, const struct claret_node *node);
+};
+
+struct claret_op {
+    const char *name;
+    const struct claret_schema *schema; /* NULL: cannot be written in a network text */
+    bool view;                          /* out[0] is in[0] with another shape: no launches */
+    /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
+    enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
+    /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
+    enum claret_status (*backward)(struct claret_build *build, const struct claret_node *node);
+    const struct claret_solver *const *solvers; /* best-known first, ends with NULL */
+};
+
+/* All ops: the lists that each src/op file defines (claret_ops_NAME, ending with NULL), in meson.build's order. */
+extern const struct claret_op *const *const claret_op_lists[];
+const struct claret_op *claret_op_find(const char *name); /* NULL: none */
+/* Schemas of the ops that a network text may name; ends with NULL. */
+const struct claret_schema *const *claret_op_schemas(void);
+
+/* ---- building: for shape() and backward() -------------------------------------------------------------- */
+
+const struct claret_tensor *claret_build_tensor(const struct claret_build *build, int tensor);
+/* Appends an output; returns its id. */
+int claret_build_output(struct claret_build *build, struct claret_node *node, enum claret_dtype dtype,
+                        struct claret_shape shape);
+/* Appends a parameter "NODE.suffix" as input; returns its id. */
+int claret_build_param(struct claret_build *build, struct claret_node *node, const char *suffix,
+                       struct claret_shape shape, float init_bound);
+/* An error at the node's place in the network text; attr NULL: at the op's word. */
+enum claret_status claret_build_error(const struct claret_build *build, const struct claret_node *node,
+                                      const struct claret_attr *attr, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Whether somebody needs the gradient of `tensor`. */
+bool claret_build_wants(const struct claret_build *build, int tensor);
+/* The gradient of the loss by `tensor`, of the same shape: for outputs, what to read; for inputs, what to write. */
+int claret_build_grad(struct claret_build *build, int tensor);
+/* Appends a node "PARENT.suffix" with the parent's attributes; in and out are copied. */
+void claret_build_node(struct claret_build *build, const struct claret_op *op,
+                       const struct claret_node *parent, const char *suffix, const int *in, int in_count,
+                       const int *out, int out_count);
+
+/* ---- emitting: for solvers ----------------------------------------------------------------------------- */
+/* These never fail visibly: an error is kept and ends the plan's making. */
+
+const struct claret_tensor *claret_emit_tensor(const struct claret_emit *emit, int tensor);
+const struct claret_device_desc *claret_emit_device(const struct claret_emit *emit);
+/* Bytes that one node's workspace should stay under (im2col's columns are cut into chunks for it). */
+uint64_t claret_emit_workspace_limit(const struct claret_emit *emit);
+/* A tensor that lives for the node's launches only. */
+int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t count);
+/* A kernel of cl/`source`.cl; `what` is for people ("im2col"). Fill it with the functions below. */
+struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
+                                              const char *entry);
+/* A GEMM; the plan picks its solver (op/gemm.h) and its workspace. */
+void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
+/* Arithmetic and least traffic of the launch emitted last: what bench and show report. */
+void claret_emit_cost(struct claret_emit *emit, double flops, double bytes);
+
+void claret_kernel_define(struct claret_kernel_call *call, const char *name, int64_t value);
+void claret_kernel_define_float(struct claret_kernel_call *call, const char *name, float value);
+void claret_kernel_tensor(struct claret_kernel_call *call, int tensor, int64_t offset);
+void claret_kernel_int(struct claret_kernel_call *call, int64_t value); /* must fit 32 bits */
+void claret_kernel_float(struct claret_kernel_call *call, float value);
+/* One dimension of `items` work-items, `local` a group as a wish. */
+void claret_kernel_range(struct claret_kernel_call *call, int64_t items, size_t local);
+void claret_kernel_range2(struct claret_kernel_call *call, int64_t x, int64_t y, size_t local_x,
+                          size_t local_y);
+
+#endif

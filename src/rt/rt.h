@@ -1,0 +1,66 @@
+/* The run time: a device, buffers on it, plans made ready, their execution. The only stage that calls OpenCL; this header
+ * shows none of it. `claret_rt_open_null` gives one that records instead of running, with no device.
+ * One thread uses an rt at a time. */
+#ifndef CLARET_RT_RT_H
+#define CLARET_RT_RT_H
+
+#include "plan/plan.h"
+
+struct claret_rt;
+struct claret_pool;  /* buffers */
+struct claret_exec;  /* a plan made ready on a pool */
+struct claret_ticket; /* something enqueued that can be waited for */
+
+struct claret_rt_options {
+    const char *device, *platform; /* selectors, NULL: none */
+    const char *cache_dir;         /* programs' folder; NULL: no cache on disk */
+    const char *kernel_dir;        /* .cl sources from there, NULL: the embedded ones */
+    bool no_clblast;               /* for tests: always the plain kernel */
+};
+enum claret_status claret_rt_open(const struct claret_rt_options *options, struct claret_rt **rt);
+enum claret_status claret_rt_open_null(const struct claret_device_desc *desc, struct claret_rt **rt);
+void claret_rt_close(struct claret_rt *rt);
+const struct claret_device_desc *claret_rt_device(const struct claret_rt *rt);
+/* "device 1 (0:1): NAME, PLATFORM, driver VERSION", and a note worth showing or "". */
+const char *claret_rt_describe(const struct claret_rt *rt);
+/* Tries a GEMM on CLBlast and sets the description's `clblast`; compiles CLBlast's kernels (said by claret_info). */
+enum claret_status claret_rt_probe_gemm(struct claret_rt *rt);
+/* For claret_plan_options. `rt` as user. */
+size_t claret_rt_gemm_workspace(void *rt, const struct claret_gemm_call *gemm);
+/* "programs: …" and, where CLBlast was used, "clblast: …" */
+void claret_rt_report(const struct claret_rt *rt, struct claret_text *text);
+
+/* A pool: `count` buffers of `bytes` each (0: none), zero-filled. CLARET_DEVICE_MEMORY. */
+enum claret_status claret_pool_create(struct claret_rt *rt, const uint64_t *bytes, int count,
+                                      struct claret_pool **pool);
+void claret_pool_destroy(struct claret_pool *pool);
+/* Blocking, on the compute queue: after all that was enqueued before. */
+enum claret_status claret_pool_read(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
+                                    void *data);
+enum claret_status claret_pool_write(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
+                                     const void *data);
+/* On the upload queue, once `after` (NULL: nothing) is done; `data` must stay until *ticket is done. */
+enum claret_status claret_pool_upload(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
+                                      const void *data, const struct claret_ticket *after,
+                                      struct claret_ticket **ticket);
+/* The null runtime's memory of a buffer (tests); NULL on a real one. */
+void *claret_pool_memory(struct claret_pool *pool, int buffer);
+
+/* Builds the programs (several a moment where the driver allows), makes a kernel per launch and sets its
+ * arguments. `plan` and `pool` must outlive the exec. CLARET_BUILD with the build log. */
+enum claret_status claret_exec_create(struct claret_pool *pool, const struct claret_plan *plan,
+                                      struct claret_exec **exec);
+void claret_exec_destroy(struct claret_exec *exec);
+/* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end. Does not wait. */
+enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
+                                   struct claret_ticket **done);
+/* Null runtime: how many times a launch was run; -1 on a real one. */
+long claret_exec_runs(const struct claret_exec *exec);
+
+/* Waits; an error of what was enqueued comes out here. Frees the ticket (NULL: nothing to do). */
+enum claret_status claret_ticket_wait(struct claret_ticket *ticket);
+void claret_ticket_drop(struct claret_ticket *ticket); /* frees without waiting */
+/* Waits for all that was enqueued. */
+enum claret_status claret_rt_finish(struct claret_rt *rt);
+
+#endif

@@ -1,0 +1,53 @@
+/* A session's options as typed values. The table is X(key, field, type, default, minimum, maximum). */
+#ifndef CLARET_TRAIN_OPTIONS_H
+#define CLARET_TRAIN_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle, no-cache)
+ * are switches that are false by default. Values of TEXT: "" is not set. */
+#define CLARET_OPTION_LIST(X)                                                                                \
+    X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
+    X("data", data, TEXT, "./data", 0, 0)                                                                    \
+    X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
+    X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
+    X("lr", lr, REAL, "0.001", 0, 1e9)                                                                       \
+    X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
+    X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
+    X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \
+    X("nesterov", nesterov, SWITCH, "false", 0, 0)                                                           \
+    X("log-every", log_every, INT, "2000", 1, 1 << 30)                                                       \
+    X("workers", workers, INT, "2", 0, 256)                                                                  \
+    X("seed", seed, INT, "0", 0, 9.007199254740992e15)                                                       \
+    X("no-shuffle", no_shuffle, SWITCH, "false", 0, 0)                                                       \
+    X("max-steps", max_steps, INT, "0", 0, 9.007199254740992e15)                                             \
+    X("limit-train", limit_train, INT, "0", 0, 1 << 30)                                                      \
+    X("limit-test", limit_test, INT, "0", 0, 1 << 30)                                                        \
+    X("init", init, TEXT, "", 0, 0)                                                                          \
+    X("out", out, TEXT, "", 0, 0)                                                                            \
+    X("overwrite", overwrite, SWITCH, "false", 0, 0)                                                         \
+    X("device", device, TEXT, "", 0, 0)                                                                      \
+    X("platform", platform, TEXT, "", 0, 0)                                                                  \
+    X("cache-dir", cache_dir, TEXT, "", 0, 0)                                                                \
+    X("no-cache", no_cache, SWITCH, "false", 0, 0)                                                           \
+    X("kernel-dir", kernel_dir, TEXT, "", 0, 0)                                                              \
+    X("max-memory", max_memory, SIZE, "0", 0, 0)
+
+#define CLARET_FIELD_INT int64_t
+#define CLARET_FIELD_REAL double
+#define CLARET_FIELD_SIZE uint64_t
+#define CLARET_FIELD_SWITCH bool
+#define CLARET_FIELD_TEXT const char *
+
+struct claret_options {
+#define X(key, field, type, value, minimum, maximum) CLARET_FIELD_##type field;
+    CLARET_OPTION_LIST(X)
+#undef X
+    char **texts; /* each option's value as text, in the table's order; TEXT fields point here */
+};
+
+enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy);
+
+#endif
