@@ -99,6 +99,13 @@ double claret_conv_flops(const struct claret_conv *conv)
     return 2.0 * (double)(conv->n * conv->k * conv->oh * conv->ow) * (double)(conv->c * conv->r * conv->s);
 }
 
+static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+{
+    struct claret_conv conv =
+        claret_conv_problem(node->attr, &tensors[node->in[0]], &tensors[node->out[0]]);
+    return claret_conv_flops(&conv) / 2;
+}
+
 /* Images whose columns and rows together stay under the workspace limit; at least one. */
 static int64_t chunk_images(const struct claret_emit *emit, const struct claret_conv *conv)
 {
@@ -250,7 +257,8 @@ static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 
 static const struct claret_op conv2d = {
-    .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers};
+    .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
+    .multiply_adds = multiply_adds};
 static const struct claret_op conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
 static const struct claret_op conv2d_dw = {.name = "conv2d_dw", .solvers = dw_solvers};
 
