@@ -1,4 +1,5 @@
-/* Building programs from source, several at a time: each on a thread of its own, for compilers take seconds. */
+/* Building programs from source, several at a time: each on a thread of its own, for compilers take seconds.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static void keep_log(const struct claret_rt *rt, struct claret_program *program)
 /* Reports nothing: the errors' record and the messages belong to the caller's thread. */
 static bool build_one(const struct claret_rt *rt, struct claret_program *program)
 {
+    free(program->log);
+    program->log = NULL;
     program->call = "clCreateProgramWithSource";
     program->handle =
         clCreateProgramWithSource(rt->context, 1, (const char **)&program->text, NULL, &program->code);
@@ -94,7 +97,8 @@ static void watch(struct build *build)
     pthread_mutex_unlock(&build->mutex);
 }
 
-/* Threads that take no signals, which are the program's main thread's business. Returns how many there are. */
+/* Threads that take no signals, which are the program's main thread's business. Returns how many there are.
+ */
 static int start_threads(struct build *build, pthread_t *threads)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);

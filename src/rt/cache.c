@@ -1,8 +1,10 @@
-/* Program binaries on disk. FOLDER/programs/KEY.bin is a header and the binary; whoever reads one checks its length and
- * digest, whoever writes one renames it into place, so processes need no lock. A fault costs time, never a run. */
+/* Program binaries on disk. FOLDER/programs/KEY.bin is a header and the binary; whoever reads one checks its
+ * length and digest, whoever writes one renames it into place, so processes need no lock. A fault costs time,
+ * never a run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,8 +23,8 @@
 #define CACHE_SECONDS ((time_t)90 * 24 * 3600)
 #define LEFTOVER_SECONDS ((time_t)24 * 3600) /* a temporary file of a writer that died */
 
-/* magic (8 bytes), version, 0 (uint32 each), payload bytes (uint64), the payload's SHA-256 in hexadecimal (64);
- * numbers little-endian. */
+/* magic (8 bytes), version, 0 (uint32 each), payload bytes (uint64), the payload's SHA-256 in hexadecimal
+ * (64); numbers little-endian. */
 #define HEADER_BYTES 88
 
 static void put(unsigned char *bytes, uint64_t value, int count)
@@ -64,7 +66,8 @@ enum claret_status claret_cache_open(struct claret_cache *cache, const char *cac
     cache->folder = claret_path_join(cache_dir, "programs");
     if (!cache->folder)
         return claret_no_memory();
-    if (claret_folder_make(cache_dir, 0700) != CLARET_OK || claret_folder_make(cache->folder, 0700) != CLARET_OK) {
+    if (claret_folder_make(cache_dir, 0700) != CLARET_OK ||
+        claret_folder_make(cache->folder, 0700) != CLARET_OK) {
         give_up(cache);
     } else if (access(cache->folder, R_OK | W_OK | X_OK)) {
         claret_fail(CLARET_IO, "%s", strerror(errno));
@@ -135,7 +138,8 @@ bool claret_cache_load(struct claret_cache *cache, const char *key, unsigned cha
 void claret_cache_store(struct claret_cache *cache, const char *key, const unsigned char *binary, size_t size)
 {
     char *path = entry_path(cache, key);
-    unsigned char *data = path && size <= CACHE_ENTRY_LIMIT - HEADER_BYTES ? malloc(size + HEADER_BYTES) : NULL;
+    unsigned char *data =
+        path && size <= CACHE_ENTRY_LIMIT - HEADER_BYTES ? malloc(size + HEADER_BYTES) : NULL;
     if (data) {
         make_header(data, binary, size);
         memcpy(data + HEADER_BYTES, binary, size);

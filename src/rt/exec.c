@@ -1,4 +1,5 @@
-/* Plans made ready and run: where tensors lie, arguments and work-groups set once, one walk over the launches a step. */
+/* Plans made ready and run: where tensors lie, arguments and work-groups set once, one walk over the launches
+ * a step. */
 #include <stdlib.h>
 
 #include "rt/internal.h"
@@ -74,8 +75,8 @@ enum claret_status claret_exec_where(const struct claret_exec *exec, const struc
     place = &plan->places[id];
     if (place->buffer < 0 || place->buffer >= exec->pool->count ||
         place->offset > exec->pool->bytes[place->buffer] ||
-        place->bytes > exec->pool->bytes[place->buffer] - place->offset || place->offset % size || elements < 0 ||
-        (uint64_t)elements * size > place->bytes)
+        place->bytes > exec->pool->bytes[place->buffer] - place->offset || place->offset % size ||
+        elements < 0 || (uint64_t)elements * size > place->bytes)
         return claret_fail(CLARET_INTERNAL, "%s: tensor %d (%s), element %lld, lies outside its buffer",
                            launch->label, tensor, plan->tensors[id].name, (long long)elements);
     where->buffer = place->buffer;
@@ -95,7 +96,8 @@ enum claret_status claret_exec_gemm_where(const struct claret_exec *exec, const 
         return CLARET_OK;
     CLARET_TRY(claret_exec_where(exec, launch, call->workspace, 0, &where->workspace));
     if (where->workspace.offset)
-        return claret_fail(CLARET_INTERNAL, "%s: the GEMM's workspace does not start its buffer", launch->label);
+        return claret_fail(CLARET_INTERNAL, "%s: the GEMM's workspace does not start its buffer",
+                           launch->label);
     return CLARET_OK;
 }
 
@@ -113,8 +115,7 @@ static enum claret_status set_arguments(const struct claret_exec *exec, const st
             cl_ulong offset;
             CLARET_TRY(claret_exec_where(exec, launch, arg->tensor, arg->offset, &where));
             offset = where.offset;
-            CLARET_CL_TRY(clSetKernelArg,
-                          (kernel, index, sizeof(cl_mem), &exec->pool->buffers[where.buffer]),
+            CLARET_CL_TRY(clSetKernelArg, (kernel, index, sizeof(cl_mem), &exec->pool->buffers[where.buffer]),
                           "%s: argument %d of kernel %s", launch->label, i, call->entry);
             index++;
             CLARET_CL_TRY(clSetKernelArg, (kernel, index, sizeof offset, &offset),
@@ -133,7 +134,8 @@ static enum claret_status set_arguments(const struct claret_exec *exec, const st
     return CLARET_OK;
 }
 
-/* Halves the wish, largest dimension first, until device and kernel allow it; `fixed` ones must be allowed as they are. */
+/* Halves the wish, largest dimension first, until device and kernel allow it; `fixed` ones must be allowed as
+ * they are. */
 static enum claret_status fit_groups(const struct claret_rt *rt, const struct claret_launch *launch,
                                      struct claret_ready *ready)
 {
@@ -168,12 +170,13 @@ static enum claret_status fit_groups(const struct claret_rt *rt, const struct cl
         local[largest] /= 2;
     }
     if (call->fixed && changed)
-        return claret_fail(CLARET_OPENCL,
-                           "%s: kernel %s needs work-groups of %zux%zux%zu work-items; on %s it allows %zu in a "
-                           "group (the device at most %zu, by dimension %zux%zux%zu)",
-                           launch->label, call->entry, call->local[0], call->dims > 1 ? call->local[1] : 1,
-                           call->dims > 2 ? call->local[2] : 1, desc->name, limit, desc->max_work_group,
-                           desc->max_item[0], desc->max_item[1], desc->max_item[2]);
+        return claret_fail(
+            CLARET_OPENCL,
+            "%s: kernel %s needs work-groups of %zux%zux%zu work-items; on %s it allows %zu in a "
+            "group (the device at most %zu, by dimension %zux%zux%zu)",
+            launch->label, call->entry, call->local[0], call->dims > 1 ? call->local[1] : 1,
+            call->dims > 2 ? call->local[2] : 1, desc->name, limit, desc->max_work_group, desc->max_item[0],
+            desc->max_item[1], desc->max_item[2]);
     for (int d = 0; d < 3; d++) {
         size_t items = d < call->dims ? call->items[d] : 1;
         if (!items)
@@ -226,8 +229,9 @@ static enum claret_status make_gemm(struct claret_exec *exec, int index)
         return claret_fail(CLARET_INTERNAL, "%s: planned without the %zu bytes of workspace it needs",
                            launch->label, need);
     if (need && exec->pool->bytes[where.workspace.buffer] < need)
-        return claret_fail(CLARET_INTERNAL, "%s: needs %zu bytes of workspace, planned with %llu", launch->label,
-                           need, (unsigned long long)exec->pool->bytes[where.workspace.buffer]);
+        return claret_fail(CLARET_INTERNAL, "%s: needs %zu bytes of workspace, planned with %llu",
+                           launch->label, need,
+                           (unsigned long long)exec->pool->bytes[where.workspace.buffer]);
     if (need)
         gemm->temporary = exec->pool->buffers[where.workspace.buffer];
     return CLARET_OK;
@@ -252,7 +256,8 @@ void claret_cl_exec_destroy(struct claret_exec *exec)
     exec->rt->last_label = "a plan's last launch"; /* the labels go with their plan */
 }
 
-static enum claret_status enqueue(struct claret_exec *exec, cl_uint waits, const cl_event *after, cl_event *end)
+static enum claret_status enqueue(struct claret_exec *exec, cl_uint waits, const cl_event *after,
+                                  cl_event *end)
 {
     struct claret_rt *rt = exec->rt;
     const struct claret_launch *launches = exec->plan->launches;

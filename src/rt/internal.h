@@ -1,5 +1,5 @@
-/* What the files of rt share: the structs behind rt.h, and the table that tells the OpenCL run time from the null one.
- * OpenCL types stay in src/rt. */
+/* What the files of rt share: the structs behind rt.h, and the table that tells the OpenCL run time from the
+ * null one. OpenCL types stay in src/rt. */
 #ifndef CLARET_RT_INTERNAL_H
 #define CLARET_RT_INTERNAL_H
 
@@ -18,7 +18,8 @@ enum claret_status claret_cache_open(struct claret_cache *cache, const char *cac
 void claret_cache_close(struct claret_cache *cache);
 /* A whole and undamaged entry, malloc'ed; false: none. A damaged one is removed. */
 bool claret_cache_load(struct claret_cache *cache, const char *key, unsigned char **binary, size_t *size);
-void claret_cache_store(struct claret_cache *cache, const char *key, const unsigned char *binary, size_t size);
+void claret_cache_store(struct claret_cache *cache, const char *key, const unsigned char *binary,
+                        size_t size);
 void claret_cache_drop(struct claret_cache *cache, const char *key, const char *why);
 /* By age, then by the folder's size. */
 void claret_cache_prune(struct claret_cache *cache);
@@ -28,12 +29,12 @@ void claret_cache_prune(struct claret_cache *cache);
 /* One program for each distinct (source, defines, further options); lives as long as the rt. */
 struct claret_program {
     struct claret_program *next;
-    char key[65];          /* SHA-256 of all that it is made from */
-    const char *name;      /* "im2col" */
-    const char *entry;     /* the kernel it was first wanted for */
-    const char *text;      /* with common.clh in front */
+    char key[65];      /* SHA-256 of all that it is made from */
+    const char *name;  /* "im2col" */
+    const char *entry; /* the kernel it was first wanted for */
+    const char *text;  /* with common.clh in front */
     const char *options;
-    cl_program handle;     /* NULL: not built yet */
+    cl_program handle; /* NULL: not built yet */
     bool from_cache, launched, saved;
     /* A failed build, until it is reported. */
     cl_int code;
@@ -89,10 +90,12 @@ void claret_gemm_detach(void); /* … one less: after the last CLBlast lets go o
 size_t claret_gemm_workspace(struct claret_rt *rt, const struct claret_gemm_call *call);
 /* What CLBlast compiles apart: the transposes, and small or large (large ones need a temporary buffer). */
 unsigned claret_gemm_kind(const struct claret_gemm_call *call, bool temporary);
-enum claret_status claret_gemm_enqueue(struct claret_rt *rt, const struct claret_gemm *gemm, const char *label);
+enum claret_status claret_gemm_enqueue(struct claret_rt *rt, const struct claret_gemm *gemm,
+                                       const char *label);
 void claret_gemm_probe(struct claret_rt *rt);
 
-/* ---- the handles ---------------------------------------------------------------------------------------- */
+/* ---- the handles ----------------------------------------------------------------------------------------
+ */
 
 struct claret_rt_driver {
     void (*close)(struct claret_rt *rt);
@@ -171,8 +174,8 @@ struct claret_where {
 };
 enum claret_status claret_exec_where(const struct claret_exec *exec, const struct claret_launch *launch,
                                      int tensor, int64_t offset, struct claret_where *where);
-/* The same for a GEMM's a, b, c, and its workspace (buffer -1: none), which must start its buffer, for CLBlast takes no
- * offset there. */
+/* The same for a GEMM's a, b, c, and its workspace (buffer -1: none), which must start its buffer, for
+ * CLBlast takes no offset there. */
 struct claret_gemm_where {
     struct claret_where a, b, c, workspace;
 };

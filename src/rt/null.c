@@ -1,5 +1,5 @@
-/* The null run time: buffers are host memory, a run is counted and changes nothing. Plans, sessions and their tests
- * work on it with no device. */
+/* The null run time: buffers are host memory, a run is counted and changes nothing. Plans, sessions and their
+ * tests work on it with no device. */
 #include <stdlib.h>
 #include <string.h>
 

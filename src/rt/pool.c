@@ -1,5 +1,5 @@
-/* Pools of buffers, transfers, tickets. The public functions check their arguments and go through the driver's
- * table; what follows them is OpenCL's side. */
+/* Pools of buffers, transfers, tickets. The public functions check their arguments and go through the
+ * driver's table; what follows them is OpenCL's side. */
 #include <stdlib.h>
 
 #include "rt/internal.h"
@@ -73,7 +73,7 @@ enum claret_status claret_pool_upload(struct claret_pool *pool, int buffer, uint
                                       const void *data, const struct claret_ticket *after,
                                       struct claret_ticket **ticket)
 {
-    struct claret_ticket *made;
+    struct claret_ticket *made = NULL;
     enum claret_status status;
     CLARET_TRY(check_range(pool, buffer, offset, bytes));
     if (!bytes)
@@ -141,16 +141,17 @@ static enum claret_status out_of_memory(const struct claret_pool *pool, int buff
                                         const char *call)
 {
     char bytes[32], total[32], limit[32];
-    return claret_cl_fail(CLARET_DEVICE_MEMORY, code, call,
-                          "allocating buffer %d of %d on the device: %s (%llu bytes) of %s together; the device "
-                          "says it has %s. A smaller batch needs less",
-                          buffer + 1, pool->count, claret_format_bytes(pool->bytes[buffer], bytes),
-                          (unsigned long long)pool->bytes[buffer],
-                          claret_format_bytes(total_bytes(pool), total),
-                          claret_format_bytes(pool->rt->desc.global_mem, limit));
+    return claret_cl_fail(
+        CLARET_DEVICE_MEMORY, code, call,
+        "allocating buffer %d of %d on the device: %s (%llu bytes) of %s together; the device "
+        "says it has %s. A smaller batch needs less",
+        buffer + 1, pool->count, claret_format_bytes(pool->bytes[buffer], bytes),
+        (unsigned long long)pool->bytes[buffer], claret_format_bytes(total_bytes(pool), total),
+        claret_format_bytes(pool->rt->desc.global_mem, limit));
 }
 
-/* Fills with zeros, which also makes drivers that allocate at the first use do it here, where it can be told. */
+/* Fills with zeros, which also makes drivers that allocate at the first use do it here, where it can be told.
+ */
 static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
 {
     struct claret_rt *rt = pool->rt;
@@ -165,8 +166,8 @@ static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
         return out_of_memory(pool, buffer, code, "clCreateBuffer");
     }
     claret_cl_created(CLARET_CL_BUFFER);
-    code = clEnqueueFillBuffer(rt->compute, pool->buffers[buffer], &zero, bytes % sizeof zero ? 1 : sizeof zero,
-                               0, (size_t)bytes, 0, NULL, NULL);
+    code = clEnqueueFillBuffer(rt->compute, pool->buffers[buffer], &zero,
+                               bytes % sizeof zero ? 1 : sizeof zero, 0, (size_t)bytes, 0, NULL, NULL);
     if (code != CL_SUCCESS)
         return out_of_memory(pool, buffer, code, "clEnqueueFillBuffer");
     code = clFinish(rt->compute);
@@ -191,10 +192,10 @@ enum claret_status claret_cl_read(struct claret_pool *pool, int buffer, uint64_t
                                   void *data)
 {
     struct claret_rt *rt = pool->rt;
-    CLARET_CL_TRY(clEnqueueReadBuffer,
-                  (rt->compute, pool->buffers[buffer], CL_TRUE, (size_t)offset, (size_t)bytes, data, 0, NULL,
-                   NULL),
-                  "reading %llu bytes back from buffer %d", (unsigned long long)bytes, buffer);
+    CLARET_CL_TRY(
+        clEnqueueReadBuffer,
+        (rt->compute, pool->buffers[buffer], CL_TRUE, (size_t)offset, (size_t)bytes, data, 0, NULL, NULL),
+        "reading %llu bytes back from buffer %d", (unsigned long long)bytes, buffer);
     if (rt->last)
         CLARET_TRY(claret_cl_check_event(rt->last, rt->last_label));
     claret_programs_save(rt);

@@ -1,5 +1,6 @@
 /* Programs: their sources and options, which of them there are, and their way into the cache. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,8 @@ static enum claret_status find_text(struct claret_programs *programs, const char
         return claret_no_memory();
     CLARET_TRY(read_file(programs, "common.clh", &common));
     CLARET_TRY(read_file(programs, file, &kernel));
-    whole = claret_arena_printf(&programs->arena, "#line 1 \"common.clh\"\n%s\n#line 1 \"%s\"\n%s", common, file,
-                                kernel);
+    whole = claret_arena_printf(&programs->arena, "#line 1 \"common.clh\"\n%s\n#line 1 \"%s\"\n%s", common,
+                                file, kernel);
     source = claret_arena_alloc(&programs->arena, sizeof *source);
     if (!whole || !source || !(source->name = claret_arena_strdup(&programs->arena, name)))
         return claret_no_memory();
@@ -147,7 +148,7 @@ enum claret_status claret_programs_find(struct claret_rt *rt, const struct clare
     struct claret_programs *programs = &rt->programs;
     struct claret_program *made;
     struct claret_text options = {0};
-    const char *source;
+    const char *source = NULL;
     char key[65], *text = NULL;
     enum claret_status status;
     CLARET_TRY(find_text(programs, call->source, &source));
