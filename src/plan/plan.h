@@ -38,7 +38,7 @@ struct claret_plan {
     struct claret_arena arena;
     const struct claret_graph *graph; /* borrowed */
     const struct claret_tensor *tensors; /* the graph's, then the launches' temporaries */
-    struct claret_place *places;         /* by tensor id */
+    struct claret_place *places; /* by tensor id; a view's place is its own, offset included; buffer -1: unused */
     int tensor_count;
     struct claret_launch *launches;
     int launch_count;
