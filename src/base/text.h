@@ -7,6 +7,10 @@
 
 #include "status.h"
 
+/* snprintf and vsnprintf in the C locale whatever the program's locale is. */
+int claret_print(char *buffer, size_t size, const char *format, ...) CLARET_PRINTF(3, 4);
+int claret_vprint(char *buffer, size_t size, const char *format, va_list arguments);
+
 /* A text that grows. Zero-initialise; `failed` is set once memory runs out, and what follows is dropped. */
 struct claret_text {
     char *data; /* NUL-terminated once anything was added */
