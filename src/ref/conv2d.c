@@ -2,10 +2,8 @@
  * y[n,k,p,q] = bias[k] + sum over c,r,s of weight[k,c,r,s] * x[n,c, p*stride + r*dilation - padding, …]. */
 #include <string.h>
 
+#include "op/conv2d.h"
 #include "ref/ref.h"
-
-/* attr, in the order of conv2d's schema */
-enum { OUT_CHANNELS, KERNEL_SIZE, STRIDE, PADDING, DILATION };
 
 struct conv {
     int64_t n, c, h, w;    /* x */
@@ -25,9 +23,9 @@ static struct conv conv_of(const struct claret_node *node, const struct claret_s
                          .s = weight->dim[3],
                          .p = y->dim[2],
                          .q = y->dim[3],
-                         .stride = node->attr[STRIDE].i,
-                         .padding = node->attr[PADDING].i,
-                         .dilation = node->attr[DILATION].i};
+                         .stride = node->attr[CLARET_CONV_STRIDE].i,
+                         .padding = node->attr[CLARET_CONV_PADDING].i,
+                         .dilation = node->attr[CLARET_CONV_DILATION].i};
 }
 
 /* Calls `visit` with the indices of every product x * weight that goes into y. */
@@ -85,8 +83,8 @@ static void add_dw(const struct term *t, const double *x, const double *dy, doub
 static void conv2d(const struct claret_node *node, const struct claret_tensor *tensors,
                    const double *const *in, double *const *out)
 {
-    struct conv v = conv_of(node, &tensors[node->in[0]].shape, &tensors[node->in[1]].shape,
-                            &tensors[node->out[0]].shape);
+    struct conv v =
+        conv_of(node, &tensors[node->in[0]].shape, &tensors[node->in[1]].shape, &tensors[node->out[0]].shape);
     const double *bias = node->in_count > 2 ? in[2] : NULL; /* (K) */
     for (int64_t i = 0; i < v.n * v.k * v.p * v.q; i++)
         out[0][i] = bias ? bias[i / (v.p * v.q) % v.k] : 0;
@@ -97,8 +95,8 @@ static void conv2d(const struct claret_node *node, const struct claret_tensor *t
 static void conv2d_dx(const struct claret_node *node, const struct claret_tensor *tensors,
                       const double *const *in, double *const *out)
 {
-    struct conv v = conv_of(node, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape,
-                            &tensors[node->in[0]].shape);
+    struct conv v =
+        conv_of(node, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape, &tensors[node->in[0]].shape);
     memset(out[0], 0, (size_t)(v.n * v.c * v.h * v.w) * sizeof(double));
     visit_terms(&v, add_dx, in[0], in[1], out[0]);
 }
@@ -107,8 +105,8 @@ static void conv2d_dx(const struct claret_node *node, const struct claret_tensor
 static void conv2d_dw(const struct claret_node *node, const struct claret_tensor *tensors,
                       const double *const *in, double *const *out)
 {
-    struct conv v = conv_of(node, &tensors[node->in[0]].shape, &tensors[node->out[0]].shape,
-                            &tensors[node->in[1]].shape);
+    struct conv v =
+        conv_of(node, &tensors[node->in[0]].shape, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape);
     memset(out[0], 0, (size_t)(v.k * v.c * v.r * v.s) * sizeof(double));
     visit_terms(&v, add_dw, in[0], in[1], out[0]);
     if (node->out_count < 2 || !out[1])
@@ -119,4 +117,4 @@ static void conv2d_dw(const struct claret_node *node, const struct claret_tensor
 }
 
 const struct claret_ref claret_ref_conv2d[] = {
-        {"conv2d", conv2d}, {"conv2d_dx", conv2d_dx}, {"conv2d_dw", conv2d_dw}, {NULL, NULL}};
+    {"conv2d", conv2d}, {"conv2d_dx", conv2d_dx}, {"conv2d_dw", conv2d_dw}, {NULL, NULL}};

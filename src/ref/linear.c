@@ -51,4 +51,4 @@ static void linear_dw(const struct claret_node *node, const struct claret_tensor
 }
 
 const struct claret_ref claret_ref_linear[] = {
-        {"linear", linear}, {"linear_dx", linear_dx}, {"linear_dw", linear_dw}, {NULL, NULL}};
+    {"linear", linear}, {"linear_dx", linear_dx}, {"linear_dw", linear_dw}, {NULL, NULL}};

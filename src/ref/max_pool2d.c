@@ -6,7 +6,8 @@
 /* attr, in the order of max_pool2d's schema */
 enum { KERNEL_SIZE, STRIDE, PADDING };
 
-/* The side of a window, its step (the window's size where none is given) and the padding, for rows or columns. */
+/* The side of a window, its step (the window's size where none is given) and the padding, for rows or
+ * columns. */
 struct side {
     int64_t in, out, kernel, stride, padding;
 };
@@ -22,8 +23,8 @@ static struct side side_of(const struct claret_node *node, const struct claret_s
                          .padding = node->attr[PADDING].i[axis]};
 }
 
-/* The largest value of a window of the image x (H, W) and its place in the window, row by row. Of equals the first
- * wins, of NaNs the last, and anything inside the image beats the padding, as in PyTorch. */
+/* The largest value of a window of the image x (H, W) and its place in the window, row by row. Of equals the
+ * first wins, of NaNs the last, and anything inside the image beats the padding, as in PyTorch. */
 static double window_max(const double *x, const struct side *h, const struct side *w, int64_t p, int64_t q,
                          double *place)
 {
@@ -77,4 +78,4 @@ static void max_pool2d_dx(const struct claret_node *node, const struct claret_te
 }
 
 const struct claret_ref claret_ref_max_pool2d[] = {
-        {"max_pool2d", max_pool2d}, {"max_pool2d_dx", max_pool2d_dx}, {NULL, NULL}};
+    {"max_pool2d", max_pool2d}, {"max_pool2d_dx", max_pool2d_dx}, {NULL, NULL}};
