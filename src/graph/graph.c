@@ -245,7 +245,9 @@ static enum claret_status add_training(struct claret_build *build)
     struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, attr);
     memcpy(sgd->in, (int[]){graph->all_params, graph->all_grads, graph->all_state, graph->step},
            4 * sizeof(int));
+    memcpy(sgd->out, (int[]){graph->all_params, graph->all_state}, 2 * sizeof(int));
     sgd->in_count = 4;
+    sgd->out_count = graph->all_state >= 0 ? 2 : 1;
     return CLARET_OK;
 }
 
