@@ -86,13 +86,17 @@ install_missing()
         exit 1
     fi
     echo "installing: $packages"
+    mkdir -p "$build"
     if [ -z "$apt_updated" ]; then
-        apt update || echo "apt-get update failed; trying with the lists that are there" >&2
+        apt update >"$build/apt.log" 2>&1 || echo "apt-get update failed; trying with the lists that are there"
         apt_updated=yes
     fi
     # Package names, one word each.
     # shellcheck disable=SC2086
-    apt install -y --no-install-recommends $packages >&2 || die "apt-get could not install: $packages"
+    apt install -y --no-install-recommends $packages >>"$build/apt.log" 2>&1 || {
+        tail -n 20 "$build/apt.log" >&2
+        die "apt-get could not install: $packages"
+    }
     still=$(missing 2 "$1")
     [ -z "$still" ] || die "installed, but not found afterwards: $still"
 }
