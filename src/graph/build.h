@@ -12,6 +12,7 @@ struct claret_build {
     bool *wants;            /* by tensor: a gradient is needed */
     int *grad;              /* by tensor: its gradient's id, -1: none yet */
     bool failed;            /* out of memory, or a layer made more tensors than any may */
+    bool too_large;         /* a tensor was; the error is recorded */
 };
 
 /* A tensor with memory of its own; its name is copied. */

@@ -14,6 +14,9 @@
 #define NODES_PER_LAYER 4
 #define FIXED 32 /* tensors and nodes that belong to no layer */
 
+/* Values of one image, or of one parameter: below this, no product of sizes overflows 64 bits. */
+#define MAX_VALUES INT32_MAX
+
 /* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0. */
 #define PARAM_ALIGN 32
 
@@ -56,11 +59,31 @@ const struct claret_tensor *claret_build_tensor(const struct claret_build *build
     return &build->graph->tensors[tensor];
 }
 
+/* The shape, or one of the same rank that holds a single value where it is beyond all sense: so that what follows
+ * can go on with it until the error is returned. `first`: 1 where the batch is the first dimension. */
+static struct claret_shape bounded(struct claret_build *build, const char *name, int layer,
+                                   struct claret_shape shape, int first)
+{
+    int64_t room = MAX_VALUES;
+    char text[96];
+    for (int i = first; i < shape.rank; i++)
+        room /= shape.dim[i];
+    if (room > 0)
+        return shape;
+    claret_spec_shape_error(build->graph->spec, layer, 0, "%s is %s, more than %d values", name,
+                            claret_shape_format(&shape, first, text), MAX_VALUES);
+    build->too_large = true;
+    for (int i = first; i < shape.rank; i++)
+        shape.dim[i] = 1;
+    return shape;
+}
+
 int claret_build_output(struct claret_build *build, struct claret_node *node, enum claret_dtype dtype,
                         struct claret_shape shape)
 {
     char name[256];
     snprintf(name, sizeof name, node->out_count ? "%s:%d" : "%s", node->name, node->out_count);
+    shape = bounded(build, "its output", node->layer, shape, 1);
     int id = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, dtype, shape);
     for (int i = 0; i < node->in_count; i++)
         build->wants[id] |= node->in[i] >= 0 && build->wants[node->in[i]];
@@ -76,6 +99,7 @@ int claret_build_param(struct claret_build *build, struct claret_node *node, con
     struct claret_graph *graph = build->graph;
     char name[256];
     snprintf(name, sizeof name, "%s.%s", node->name, suffix);
+    shape = bounded(build, suffix, node->layer, shape, 0);
     int id = claret_build_add_tensor(build, name, CLARET_HOME_PARAMS, CLARET_DTYPE_F32, shape);
     graph->tensors[id].base = graph->all_params;
     graph->tensors[id].base_offset = build->param_elements;
@@ -105,6 +129,10 @@ static enum claret_status add_sources(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
     const int64_t *in = graph->spec->input;
+    struct claret_shape shape =
+        bounded(build, "the input", -1, claret_shape4(graph->batch, in[0], in[1], in[2]), 1);
+    if (build->too_large)
+        return CLARET_SHAPE;
     bool bytes = !build->options->f32_images;
     struct claret_stage_layout layout;
     claret_stage_layout(graph->batch, in[0] * in[1] * in[2], bytes ? 1 : sizeof(float), &layout);
@@ -126,8 +154,7 @@ static enum claret_status add_sources(struct claret_build *build)
             graph->all_state = claret_build_add_tensor(build, "momentum", CLARET_HOME_STATE,
                                                        CLARET_DTYPE_F32, claret_shape1(0));
     }
-    graph->input = claret_build_add_tensor(build, "input", CLARET_HOME_ARENA, CLARET_DTYPE_F32,
-                                           claret_shape4(graph->batch, in[0], in[1], in[2]));
+    graph->input = claret_build_add_tensor(build, "input", CLARET_HOME_ARENA, CLARET_DTYPE_F32, shape);
     build->wants[graph->input] = build->options->input_grad;
     graph->labels = claret_build_add_tensor(build, "labels", CLARET_HOME_ARENA, CLARET_DTYPE_I32,
                                             claret_shape1(graph->batch));
@@ -159,6 +186,8 @@ static enum claret_status add_layers(struct claret_build *build)
                 used[from] = true;
         }
         CLARET_TRY(op->shape(build, node));
+        if (build->too_large)
+            return CLARET_SHAPE;
         result[i] = node->out[0];
     }
     for (int i = 0; i < spec->layer_count - 1; i++)
@@ -216,7 +245,9 @@ static enum claret_status add_training(struct claret_build *build)
     struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, attr);
     memcpy(sgd->in, (int[]){graph->all_params, graph->all_grads, graph->all_state, graph->step},
            4 * sizeof(int));
+    memcpy(sgd->out, (int[]){graph->all_params, graph->all_state}, 2 * sizeof(int));
     sgd->in_count = 4;
+    sgd->out_count = graph->all_state >= 0 ? 2 : 1;
     return CLARET_OK;
 }
 

@@ -56,7 +56,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     }
     int64_t r = attr[CLARET_CONV_KERNEL].i[0], s = attr[CLARET_CONV_KERNEL].i[1];
     /* PyTorch's default, kaiming_uniform with a = sqrt(5), comes to this bound for weight and bias. */
-    float bound = 1.0f / sqrtf((float)(c * r * s));
+    float bound = 1.0f / sqrtf((float)((double)c * (double)r * (double)s));
     claret_build_param(build, node, "weight", claret_shape4(k, c, r, s), bound);
     if (attr[CLARET_CONV_BIAS].i[0])
         claret_build_param(build, node, "bias", claret_shape1(k), bound);
@@ -99,12 +99,19 @@ double claret_conv_flops(const struct claret_conv *conv)
     return 2.0 * (double)(conv->n * conv->k * conv->oh * conv->ow) * (double)(conv->c * conv->r * conv->s);
 }
 
+static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+{
+    struct claret_conv conv =
+        claret_conv_problem(node->attr, &tensors[node->in[0]], &tensors[node->out[0]]);
+    return claret_conv_flops(&conv) / 2;
+}
+
 /* Images whose columns and rows together stay under the workspace limit; at least one. */
 static int64_t chunk_images(const struct claret_emit *emit, const struct claret_conv *conv)
 {
-    int64_t per_image = (conv->c * conv->r * conv->s + conv->k) * conv->oh * conv->ow * (int64_t)sizeof(float);
-    int64_t images = (int64_t)(claret_emit_workspace_limit(emit) / (uint64_t)per_image);
-    return images < 1 ? 1 : images > conv->n ? conv->n : images;
+    double per_image = 4.0 * (double)(conv->c * conv->r * conv->s + conv->k) * (double)(conv->oh * conv->ow);
+    double images = (double)claret_emit_workspace_limit(emit) / per_image;
+    return images < 1 ? 1 : images > (double)conv->n ? conv->n : (int64_t)images;
 }
 
 static void conv_ints(struct claret_kernel_call *call, const struct claret_conv *conv)
@@ -250,7 +257,8 @@ static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 
 static const struct claret_op conv2d = {
-    .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers};
+    .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
+    .multiply_adds = multiply_adds};
 static const struct claret_op conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
 static const struct claret_op conv2d_dw = {.name = "conv2d_dw", .solvers = dw_solvers};
 

@@ -113,6 +113,12 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     }
 }
 
+static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+{
+    const struct claret_shape *x = &tensors[node->in[0]].shape, *y = &tensors[node->out[0]].shape;
+    return (double)x->dim[0] * (double)x->dim[1] * (double)y->dim[1];
+}
+
 static const struct claret_solver forward_gemm = {"gemm", NULL, forward_emit};
 static const struct claret_solver dx_gemm = {"gemm", NULL, dx_emit};
 static const struct claret_solver dw_gemm = {"gemm", NULL, dw_emit};
@@ -121,7 +127,8 @@ static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 
 static const struct claret_op linear = {
-    .name = "linear", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers};
+    .name = "linear", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
+    .multiply_adds = multiply_adds};
 static const struct claret_op linear_dx = {.name = "linear_dx", .solvers = dx_solvers};
 static const struct claret_op linear_dw = {.name = "linear_dw", .solvers = dw_solvers};
 

@@ -77,6 +77,8 @@ struct claret_op {
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
     enum claret_status (*backward)(struct claret_build *build, const struct claret_node *node);
     const struct claret_solver *const *solvers; /* best-known first, ends with NULL */
+    /* Multiply-adds of one run, as the field counts them; NULL: none worth counting. */
+    double (*multiply_adds)(const struct claret_node *node, const struct claret_tensor *tensors);
 };
 
 /* All ops: the lists that each src/op file defines (claret_ops_NAME, ending with NULL), in meson.build's order. */

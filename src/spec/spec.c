@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-#define MAX_LAYERS 100000
+#define MAX_LAYERS 10000 /* names are looked up one by one, so the time goes with the square */
 #define MAX_SIZE (1 << 24) /* of an input dimension: far above any real one, far below overflow */
 
 struct parser {
@@ -72,6 +72,14 @@ static void skip_space(struct parser *parser)
         parser->at++;
 }
 
+/* "'x'", or "byte 0x01" for what would not print. */
+static const char *show_byte(char c, char buffer[16])
+{
+    unsigned char byte = (unsigned char)c;
+    snprintf(buffer, 16, byte < ' ' || byte > '~' ? "byte 0x%02x" : "'%c'", byte);
+    return buffer;
+}
+
 /* A name at the parser's place, copied; *start gets where it began. */
 static enum claret_status take_name(struct parser *parser, const char *what, const char **start,
                                     const char **name)
@@ -83,10 +91,7 @@ static enum claret_status take_name(struct parser *parser, const char *what, con
     if (end == parser->at) {
         if (end == parser->line_end)
             return fail_at(parser, end, "%s is missing at the end of the line", what);
-        unsigned char c = (unsigned char)*end;
-        if (c < ' ' || c > '~')
-            return fail_at(parser, end, "unexpected byte 0x%02x where %s should begin", c, what);
-        return fail_at(parser, end, "unexpected '%c' where %s should begin", c, what);
+        return fail_at(parser, end, "unexpected %s where %s should begin", show_byte(*end, (char[16]){0}), what);
     }
     if (end - parser->at > 200)
         return fail_at(parser, end, "%s is longer than 200 characters", what);
@@ -405,7 +410,8 @@ static enum claret_status parse_layer(struct parser *parser, int *counts)
     bool from_given = false;
     while (parser->at < parser->line_end) {
         if (!is_space(parser->at[-1]))
-            return fail_at(parser, parser->at, "unexpected '%c' after '%s'", *parser->at, word);
+            return fail_at(parser, parser->at, "unexpected %s after '%s'",
+                           show_byte(*parser->at, (char[16]){0}), word);
         CLARET_TRY(parse_key(parser, layer, &from_given));
         skip_space(parser);
     }
