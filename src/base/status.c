@@ -69,7 +69,7 @@ static void print_at(size_t start, size_t limit, const char *format, va_list arg
         text[--size] = '\0';
 }
 
-enum claret_status claret_fail(enum claret_status status, const char *format, ...)
+enum claret_status(claret_fail)(enum claret_status status, const char *format, ...)
 {
     va_list arguments;
 
@@ -111,9 +111,4 @@ void claret_error_give(char *text)
     if (text)
         claret_fail(CLARET_INTERNAL, "%s", text);
     free(text);
-}
-
-enum claret_status claret_no_memory(void)
-{
-    return claret_fail(CLARET_NO_MEMORY, "host memory is used up");
 }
