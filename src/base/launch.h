@@ -40,6 +40,7 @@ struct claret_kernel_call {
     struct claret_arg arg[CLARET_MAX_ARGS];
     size_t items[3], local[3];
     bool fixed; /* local must be exactly as given */
+    bool broken; /* a limit of this struct or a number's range was exceeded while it was filled */
 };
 
 /* Row-major C (m, n) = alpha * op(A) (m, k) * op(B) (k, n) + beta * C; float32. */

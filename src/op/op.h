@@ -28,6 +28,7 @@ enum claret_home {
     CLARET_HOME_STEP,   /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,  /* uploaded batches: claret_stage in op/batch.h */
     CLARET_HOME_TABLE,  /* constants of the session: the normalisation table */
+    CLARET_HOME_GEMM,   /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */
     CLARET_HOME_ARENA   /* everything with a lifetime inside the step */
 };
 
@@ -76,6 +77,8 @@ struct claret_op {
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
     enum claret_status (*backward)(struct claret_build *build, const struct claret_node *node);
     const struct claret_solver *const *solvers; /* best-known first, ends with NULL */
+    /* Multiply-adds of one run, as the field counts them; NULL: none worth counting. */
+    double (*multiply_adds)(const struct claret_node *node, const struct claret_tensor *tensors);
 };
 
 /* All ops: the lists that each src/op file defines (claret_ops_NAME, ending with NULL), in meson.build's order. */
@@ -118,8 +121,10 @@ int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t 
 /* A kernel of cl/`source`.cl; `what` is for people ("im2col"). Fill it with the functions below. */
 struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
                                               const char *entry);
-/* A GEMM; the plan picks its solver (op/gemm.h) and its workspace. */
+/* A GEMM: by the first applicable solver of op/gemm.h. */
 void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
+/* The record itself, for rt's GEMM library, with the workspace that it asks for. */
+void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 /* Arithmetic and least traffic of the launch emitted last: what bench and show report. */
 void claret_emit_cost(struct claret_emit *emit, double flops, double bytes);
 
@@ -130,7 +135,7 @@ void claret_kernel_int(struct claret_kernel_call *call, int64_t value); /* must 
 void claret_kernel_float(struct claret_kernel_call *call, float value);
 /* One dimension of `items` work-items, `local` a group as a wish. */
 void claret_kernel_range(struct claret_kernel_call *call, int64_t items, size_t local);
-void claret_kernel_range2(struct claret_kernel_call *call, int64_t x, int64_t y, size_t local_x,
-                          size_t local_y);
+/* Three dimensions, a group `local` wide in the first. Extents must fit 31 bits. */
+void claret_kernel_range3(struct claret_kernel_call *call, int64_t x, int64_t y, int64_t z, size_t local);
 
 #endif

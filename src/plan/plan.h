@@ -6,8 +6,16 @@
 #include "base/text.h"
 #include "graph/graph.h"
 
+/* "This node by that solver": `node` is a node's name ("conv1.dw"), or a layer's for all of its nodes that
+ * have a solver of that name; NULL: every node that has. */
+struct claret_plan_force {
+    const char *node, *solver;
+};
+
 struct claret_plan_options {
     const struct claret_device_desc *device;
+    const struct claret_plan_force *force;
+    int force_count;
     size_t guard; /* bytes kept free around every tensor (tests put sentinels there) */
     uint64_t workspace_limit; /* 0: the default, CLARET_PLAN_WORKSPACE */
     /* Bytes of the temporary buffer that this GEMM needs on CLBlast; rt answers, NULL: none. */
@@ -30,7 +38,7 @@ struct claret_plan {
     struct claret_arena arena;
     const struct claret_graph *graph; /* borrowed */
     const struct claret_tensor *tensors; /* the graph's, then the launches' temporaries */
-    struct claret_place *places;         /* by tensor id */
+    struct claret_place *places; /* by tensor id; a view's place is its own, offset included; buffer -1: unused */
     int tensor_count;
     struct claret_launch *launches;
     int launch_count;
@@ -39,7 +47,8 @@ struct claret_plan {
     int buffer_count;
 };
 
-/* `graph` must outlive the plan. CLARET_DEVICE_MEMORY: a tensor larger than the largest allocation, or too many buffers. */
+/* `graph` must outlive the plan. CLARET_DEVICE_MEMORY: a tensor larger than the largest allocation, or too many
+ * buffers; CLARET_NOT_FOUND, CLARET_INVALID: a forced solver that is unknown or not applicable. */
 enum claret_status claret_plan_create(const struct claret_graph *graph,
                                       const struct claret_plan_options *options, struct claret_plan **plan);
 void claret_plan_destroy(struct claret_plan *plan);

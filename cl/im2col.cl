@@ -1,0 +1,50 @@
+/* Images to columns and back. x (N, C, H, W); cols (C*R*S, N*OH*OW), row (c, r, s), column (n, oh, ow).
+ * Padded positions are 0. */
+#define CONV_PARAMETERS                                                                                      \
+    int images, int c_count, int height, int width, int r_count, int s_count, int oh_count, int ow_count,     \
+        int stride_h, int stride_w, int padding_h, int padding_w, int dilation_h, int dilation_w
+
+/* Overwrites cols. Items: (OH*OW, C*R*S, images). */
+__kernel void im2col(CONST_TENSOR(float, x), TENSOR(float, cols), CONV_PARAMETERS)
+{
+    USE_CONST(float, x);
+    USE(float, cols);
+    const int p = get_global_id(0), row = get_global_id(1), n = get_global_id(2);
+    const int plane = oh_count * ow_count;
+    if (p >= plane)
+        return;
+    const int c = row / (r_count * s_count), r = row / s_count % r_count, s = row % s_count;
+    const int h = p / ow_count * stride_h - padding_h + r * dilation_h;
+    const int w = p % ow_count * stride_w - padding_w + s * dilation_w;
+    float value = 0.0f;
+    if (h >= 0 && h < height && w >= 0 && w < width)
+        value = x[(((ulong)n * c_count + c) * height + h) * width + w];
+    cols[((ulong)row * images + n) * plane + p] = value;
+}
+
+/* Overwrites x with the sum of the columns' values that came from each place: gathered, so that the order of
+ * addition is fixed and no atomics are needed. Items: (W, H, images*C). */
+__kernel void col2im(CONST_TENSOR(float, cols), TENSOR(float, x), CONV_PARAMETERS)
+{
+    USE_CONST(float, cols);
+    USE(float, x);
+    const int w = get_global_id(0), h = get_global_id(1);
+    const int n = get_global_id(2) / c_count, c = get_global_id(2) % c_count;
+    if (w >= width)
+        return;
+    const int plane = oh_count * ow_count;
+    float sum = 0.0f;
+    for (int r = 0; r < r_count; r++) {
+        const int top = h + padding_h - r * dilation_h;
+        if (top < 0 || top % stride_h || top / stride_h >= oh_count)
+            continue;
+        for (int s = 0; s < s_count; s++) {
+            const int left = w + padding_w - s * dilation_w;
+            if (left < 0 || left % stride_w || left / stride_w >= ow_count)
+                continue;
+            const ulong row = ((ulong)c * r_count + r) * s_count + s;
+            sum += cols[(row * images + n) * plane + top / stride_h * ow_count + left / stride_w];
+        }
+    }
+    x[(((ulong)n * c_count + c) * height + h) * width + w] = sum;
+}

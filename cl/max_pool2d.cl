@@ -1,0 +1,70 @@
+/* Max pooling of x (N*C planes of height x width) with a window of r_count x s_count.
+ * Defines: WIDE_INDEX 1: windows of more than 256 positions, whose index is an int. */
+#ifndef WIDE_INDEX
+#define WIDE_INDEX 0
+#endif
+#if WIDE_INDEX
+#define INDEX int
+#else
+#define INDEX uchar
+#endif
+
+#define POOL_PARAMETERS                                                                                      \
+    int height, int width, int oh_count, int ow_count, int r_count, int s_count, int stride_h, int stride_w,  \
+        int padding_h, int padding_w
+
+/* Overwrites y and index (N, C, OH, OW). The first maximum wins; a NaN wins over all. Items: (OW, OH, N*C). */
+__kernel void max_pool2d(CONST_TENSOR(float, x), TENSOR(float, y), TENSOR(INDEX, index), POOL_PARAMETERS)
+{
+    USE_CONST(float, x);
+    USE(float, y);
+    USE(INDEX, index);
+    const int ow = get_global_id(0), oh = get_global_id(1), plane = get_global_id(2);
+    if (ow >= ow_count)
+        return;
+    x += (ulong)plane * height * width;
+    const int top = oh * stride_h - padding_h, left = ow * stride_w - padding_w;
+    float best = -INFINITY;
+    int winner = max(-top, 0) * s_count + max(-left, 0);
+    for (int r = max(-top, 0); r < r_count && top + r < height; r++)
+        for (int s = max(-left, 0); s < s_count && left + s < width; s++) {
+            const float value = x[(top + r) * width + left + s];
+            if (value > best || isnan(value)) {
+                best = value;
+                winner = r * s_count + s;
+            }
+        }
+    const ulong at = ((ulong)plane * oh_count + oh) * ow_count + ow;
+    y[at] = best;
+    index[at] = (INDEX)winner;
+}
+
+/* Overwrites dx (N, C, H, W): each place gathers dy of the windows it won, in a fixed order.
+ * Items: (W, H, N*C). */
+__kernel void max_pool2d_dx(CONST_TENSOR(INDEX, index), CONST_TENSOR(float, dy), TENSOR(float, dx),
+                            POOL_PARAMETERS)
+{
+    USE_CONST(INDEX, index);
+    USE_CONST(float, dy);
+    USE(float, dx);
+    const int w = get_global_id(0), h = get_global_id(1), plane = get_global_id(2);
+    if (w >= width)
+        return;
+    index += (ulong)plane * oh_count * ow_count;
+    dy += (ulong)plane * oh_count * ow_count;
+    float sum = 0.0f;
+    for (int r = 0; r < r_count; r++) {
+        const int top = h + padding_h - r;
+        if (top < 0 || top % stride_h || top / stride_h >= oh_count)
+            continue;
+        for (int s = 0; s < s_count; s++) {
+            const int left = w + padding_w - s;
+            if (left < 0 || left % stride_w || left / stride_w >= ow_count)
+                continue;
+            const int at = top / stride_h * ow_count + left / stride_w;
+            if (index[at] == r * s_count + s)
+                sum += dy[at];
+        }
+    }
+    dx[((ulong)plane * height + h) * width + w] = sum;
+}

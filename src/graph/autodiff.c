@@ -1,0 +1,58 @@
+/* Reverse-mode differentiation: each node that somebody needs a gradient through adds its op's backward nodes. */
+#include "graph/build.h"
+
+#include <string.h>
+
+bool claret_build_wants(const struct claret_build *build, int tensor)
+{
+    return build->wants[tensor];
+}
+
+int claret_build_grad(struct claret_build *build, int tensor)
+{
+    if (build->grad[tensor] >= 0)
+        return build->grad[tensor];
+    const struct claret_graph *graph = build->graph;
+    struct claret_tensor of = graph->tensors[tensor];
+    const char *name = claret_arena_printf(&build->graph->arena, "%s.grad", of.name);
+    if (!name) {
+        build->failed = true;
+        name = "";
+    }
+    int grad = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, of.dtype, of.shape);
+    if (of.home == CLARET_HOME_PARAMS) {
+        graph->tensors[grad].home = CLARET_HOME_GRADS;
+        graph->tensors[grad].base = graph->all_grads;
+        graph->tensors[grad].base_offset = of.base_offset;
+    }
+    build->grad[tensor] = grad;
+    return grad;
+}
+
+void claret_build_node(struct claret_build *build, const struct claret_op *op, const struct claret_node *parent,
+                       const char *suffix, const int *in, int in_count, const int *out, int out_count)
+{
+    const char *name = claret_arena_printf(&build->graph->arena, "%s.%s", parent->name, suffix);
+    if (!name) {
+        build->failed = true;
+        name = "";
+    }
+    struct claret_node *node = claret_build_add_node(build, op, name, parent->layer, parent->attr);
+    memcpy(node->in, in, (size_t)in_count * sizeof *in);
+    memcpy(node->out, out, (size_t)out_count * sizeof *out);
+    node->in_count = in_count;
+    node->out_count = out_count;
+    if (op->view)
+        build->graph->tensors[out[0]].base = in[0];
+}
+
+enum claret_status claret_build_backward(struct claret_build *build)
+{
+    /* By index: the array grows at its end while the op runs, but never moves. */
+    for (int i = build->graph->node_count - 1; i >= 0; i--) {
+        const struct claret_node *node = &build->graph->nodes[i];
+        if (node->op->backward && build->wants[node->out[0]])
+            CLARET_TRY(node->op->backward(build, node));
+    }
+    return CLARET_OK;
+}

@@ -1,0 +1,27 @@
+/* A graph under construction: shared by graph.c and autodiff.c. */
+#ifndef CLARET_GRAPH_BUILD_H
+#define CLARET_GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+struct claret_build {
+    struct claret_graph *graph;
+    const struct claret_graph_options *options;
+    int tensor_capacity, node_capacity;
+    int64_t param_elements; /* in all_params so far */
+    bool *wants;            /* by tensor: a gradient is needed */
+    int *grad;              /* by tensor: its gradient's id, -1: none yet */
+    bool failed;            /* out of memory, or a layer made more tensors than any may */
+    bool too_large;         /* a tensor was; the error is recorded */
+};
+
+/* A tensor with memory of its own; its name is copied. */
+int claret_build_add_tensor(struct claret_build *build, const char *name, enum claret_home home,
+                            enum claret_dtype dtype, struct claret_shape shape);
+/* A node outside the network text. */
+struct claret_node *claret_build_add_node(struct claret_build *build, const struct claret_op *op,
+                                          const char *name, int layer, const struct claret_attr *attr);
+/* The backward nodes of all nodes so far, in reverse order, from the gradient of the logits on. */
+enum claret_status claret_build_backward(struct claret_build *build);
+
+#endif

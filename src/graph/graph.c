@@ -1,0 +1,330 @@
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/build.h"
+#include "op/batch.h"
+#include "op/sgd.h"
+
+/* More than any layer makes: outputs, parameters, and the gradients of both. */
+#define TENSORS_PER_LAYER (2 * (CLARET_MAX_IN + CLARET_MAX_OUT))
+#define NODES_PER_LAYER 4
+#define FIXED 32 /* tensors and nodes that belong to no layer */
+
+/* Values of one image, or of one parameter: below this, no product of sizes overflows 64 bits. */
+#define MAX_VALUES INT32_MAX
+
+/* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0. */
+#define PARAM_ALIGN 32
+
+/* ---- adding ---- */
+
+int claret_build_add_tensor(struct claret_build *build, const char *name, enum claret_home home,
+                            enum claret_dtype dtype, struct claret_shape shape)
+{
+    struct claret_graph *graph = build->graph;
+    if (graph->tensor_count == build->tensor_capacity) {
+        build->failed = true;
+        return graph->tensor_count - 1;
+    }
+    int id = graph->tensor_count++;
+    graph->tensors[id] = (struct claret_tensor){.name = claret_arena_strdup(&graph->arena, name),
+                                                .home = home, .dtype = dtype, .shape = shape, .base = -1};
+    if (!graph->tensors[id].name) {
+        build->failed = true;
+        graph->tensors[id].name = "";
+    }
+    build->grad[id] = -1;
+    return id;
+}
+
+struct claret_node *claret_build_add_node(struct claret_build *build, const struct claret_op *op,
+                                          const char *name, int layer, const struct claret_attr *attr)
+{
+    struct claret_graph *graph = build->graph;
+    if (graph->node_count == build->node_capacity)
+        build->failed = true;
+    else
+        graph->node_count++;
+    struct claret_node *node = &graph->nodes[graph->node_count - 1];
+    *node = (struct claret_node){.op = op, .name = name, .layer = layer, .attr = attr};
+    return node;
+}
+
+const struct claret_tensor *claret_build_tensor(const struct claret_build *build, int tensor)
+{
+    return &build->graph->tensors[tensor];
+}
+
+/* The shape, or one of the same rank that holds a single value where it is beyond all sense: so that what follows
+ * can go on with it until the error is returned. `first`: 1 where the batch is the first dimension. */
+static struct claret_shape bounded(struct claret_build *build, const char *name, int layer,
+                                   struct claret_shape shape, int first)
+{
+    int64_t room = MAX_VALUES;
+    char text[96];
+    for (int i = first; i < shape.rank; i++)
+        room /= shape.dim[i];
+    if (room > 0)
+        return shape;
+    claret_spec_shape_error(build->graph->spec, layer, 0, "%s is %s, more than %d values", name,
+                            claret_shape_format(&shape, first, text), MAX_VALUES);
+    build->too_large = true;
+    for (int i = first; i < shape.rank; i++)
+        shape.dim[i] = 1;
+    return shape;
+}
+
+int claret_build_output(struct claret_build *build, struct claret_node *node, enum claret_dtype dtype,
+                        struct claret_shape shape)
+{
+    char name[256];
+    snprintf(name, sizeof name, node->out_count ? "%s:%d" : "%s", node->name, node->out_count);
+    shape = bounded(build, "its output", node->layer, shape, 1);
+    int id = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, dtype, shape);
+    for (int i = 0; i < node->in_count; i++)
+        build->wants[id] |= node->in[i] >= 0 && build->wants[node->in[i]];
+    if (node->op->view)
+        build->graph->tensors[id].base = node->in[0];
+    node->out[node->out_count++] = id;
+    return id;
+}
+
+int claret_build_param(struct claret_build *build, struct claret_node *node, const char *suffix,
+                       struct claret_shape shape, float init_bound)
+{
+    struct claret_graph *graph = build->graph;
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", node->name, suffix);
+    shape = bounded(build, suffix, node->layer, shape, 0);
+    int id = claret_build_add_tensor(build, name, CLARET_HOME_PARAMS, CLARET_DTYPE_F32, shape);
+    graph->tensors[id].base = graph->all_params;
+    graph->tensors[id].base_offset = build->param_elements;
+    graph->tensors[id].init_bound = init_bound;
+    build->wants[id] = build->options->training;
+    int64_t count = claret_shape_count(&shape);
+    build->param_elements += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    graph->params[graph->param_count++] = id;
+    node->in[node->in_count++] = id;
+    return id;
+}
+
+enum claret_status claret_build_error(const struct claret_build *build, const struct claret_node *node,
+                                      const struct claret_attr *attr, const char *format, ...)
+{
+    char message[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return claret_spec_shape_error(build->graph->spec, node->layer, attr ? attr->column : 0, "%s", message);
+}
+
+/* ---- the parts of a graph ---- */
+
+static enum claret_status add_sources(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    const int64_t *in = graph->spec->input;
+    struct claret_shape shape =
+        bounded(build, "the input", -1, claret_shape4(graph->batch, in[0], in[1], in[2]), 1);
+    if (build->too_large)
+        return CLARET_SHAPE;
+    bool bytes = !build->options->f32_images;
+    struct claret_stage_layout layout;
+    claret_stage_layout(graph->batch, in[0] * in[1] * in[2], bytes ? 1 : sizeof(float), &layout);
+    graph->step = claret_build_add_tensor(build, "step", CLARET_HOME_STEP, CLARET_DTYPE_I32,
+                                          claret_shape1(CLARET_STEP_WORDS));
+    graph->stage = claret_build_add_tensor(build, "stage", CLARET_HOME_STAGE, CLARET_DTYPE_U8,
+                                           claret_shape1((int64_t)layout.slot * CLARET_STAGE_SLOTS));
+    graph->table = -1;
+    if (bytes)
+        graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
+                                               claret_shape2(in[0], 256));
+    graph->all_params = claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32,
+                                                claret_shape1(0));
+    graph->all_grads = graph->all_state = -1;
+    if (build->options->training) {
+        graph->all_grads = claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32,
+                                                   claret_shape1(0));
+        if (build->options->momentum != 0)
+            graph->all_state = claret_build_add_tensor(build, "momentum", CLARET_HOME_STATE,
+                                                       CLARET_DTYPE_F32, claret_shape1(0));
+    }
+    graph->input = claret_build_add_tensor(build, "input", CLARET_HOME_ARENA, CLARET_DTYPE_F32, shape);
+    build->wants[graph->input] = build->options->input_grad;
+    graph->labels = claret_build_add_tensor(build, "labels", CLARET_HOME_ARENA, CLARET_DTYPE_I32,
+                                            claret_shape1(graph->batch));
+    struct claret_node *node =
+        claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
+    memcpy(node->in, (int[]){graph->stage, graph->step, graph->table}, 3 * sizeof(int));
+    memcpy(node->out, (int[]){graph->input, graph->labels}, 2 * sizeof(int));
+    node->in_count = 3;
+    node->out_count = 2;
+    return CLARET_OK;
+}
+
+static enum claret_status add_layers(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    const struct claret_spec *spec = graph->spec;
+    int *result = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *result);
+    bool *used = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *used);
+    if (!result || !used)
+        return claret_no_memory();
+    for (int i = 0; i < spec->layer_count; i++) {
+        const struct claret_layer *layer = &spec->layers[i];
+        const struct claret_op *op = claret_op_find(layer->schema->name);
+        struct claret_node *node = claret_build_add_node(build, op, layer->name, i, layer->attr);
+        for (int j = 0; j < layer->schema->inputs; j++) {
+            int from = layer->from[j];
+            node->in[node->in_count++] = from < 0 ? graph->input : result[from];
+            if (from >= 0)
+                used[from] = true;
+        }
+        CLARET_TRY(op->shape(build, node));
+        if (build->too_large)
+            return CLARET_SHAPE;
+        result[i] = node->out[0];
+    }
+    for (int i = 0; i < spec->layer_count - 1; i++)
+        if (!used[i])
+            return claret_spec_shape_error(spec, i, 0, "its output is not used by any layer");
+    graph->logits = result[spec->layer_count - 1];
+    const struct claret_shape *logits = &graph->tensors[graph->logits].shape;
+    char text[96];
+    if (logits->rank != 2)
+        return claret_spec_shape_error(spec, spec->layer_count - 1, 0,
+                                       "the last layer gives the logits, one number a class, but this one "
+                                       "gives %s: end with flatten and linear",
+                                       claret_shape_format(logits, 1, text));
+    return CLARET_OK;
+}
+
+static void size_whole_buffers(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    const int whole[3] = {graph->all_params, graph->all_grads, graph->all_state};
+    for (int i = 0; i < 3; i++)
+        if (whole[i] >= 0)
+            graph->tensors[whole[i]].shape = claret_shape1(build->param_elements);
+}
+
+static enum claret_status add_training(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    if (graph->param_count == 0)
+        return claret_spec_shape_error(graph->spec, -1, 0,
+                                       "the network has no parameters: there is nothing to train");
+    graph->losses = claret_build_add_tensor(build, "losses", CLARET_HOME_ARENA, CLARET_DTYPE_F32,
+                                            claret_shape1(graph->batch));
+    int in[3] = {graph->logits, graph->labels, graph->step};
+    int out[2] = {graph->losses, claret_build_grad(build, graph->logits)};
+    struct claret_node *loss =
+        claret_build_add_node(build, claret_op_find("cross_entropy"), "loss", -1, NULL);
+    memcpy(loss->in, in, sizeof in);
+    memcpy(loss->out, out, sizeof out);
+    loss->in_count = 3;
+    loss->out_count = 2;
+    CLARET_TRY(claret_build_backward(build));
+    if (build->options->input_grad)
+        graph->input_grad = claret_build_grad(build, graph->input);
+    for (int i = 0; i < graph->param_count; i++)
+        graph->grads[i] = claret_build_grad(build, graph->params[i]);
+
+    struct claret_attr *attr = claret_arena_alloc(&graph->arena, CLARET_SGD_ATTRS * sizeof *attr);
+    if (!attr)
+        return claret_no_memory();
+    attr[CLARET_SGD_MOMENTUM].f = build->options->momentum;
+    attr[CLARET_SGD_DAMPENING].f = build->options->dampening;
+    attr[CLARET_SGD_WEIGHT_DECAY].f = build->options->weight_decay;
+    attr[CLARET_SGD_NESTEROV].i[0] = build->options->nesterov;
+    struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, attr);
+    memcpy(sgd->in, (int[]){graph->all_params, graph->all_grads, graph->all_state, graph->step},
+           4 * sizeof(int));
+    memcpy(sgd->out, (int[]){graph->all_params, graph->all_state}, 2 * sizeof(int));
+    sgd->in_count = 4;
+    sgd->out_count = graph->all_state >= 0 ? 2 : 1;
+    return CLARET_OK;
+}
+
+static void add_end(struct claret_build *build)
+{
+    struct claret_node *end =
+        claret_build_add_node(build, claret_op_find("step_end"), "end", -1, NULL);
+    end->in[0] = build->graph->step;
+    end->in[1] = build->graph->losses;
+    end->in_count = 2;
+}
+
+/* ---- the graph ---- */
+
+static enum claret_status allocate(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    size_t layers = (size_t)graph->spec->layer_count;
+    size_t tensors = layers * TENSORS_PER_LAYER + FIXED, nodes = layers * NODES_PER_LAYER + FIXED;
+    build->tensor_capacity = (int)tensors;
+    build->node_capacity = (int)nodes;
+    struct claret_arena *arena = &graph->arena;
+    graph->tensors = claret_arena_alloc(arena, tensors * sizeof *graph->tensors);
+    graph->nodes = claret_arena_alloc(arena, nodes * sizeof *graph->nodes);
+    graph->params = claret_arena_alloc(arena, tensors * sizeof *graph->params);
+    graph->grads = claret_arena_alloc(arena, tensors * sizeof *graph->grads);
+    build->wants = claret_arena_alloc(arena, tensors * sizeof *build->wants);
+    build->grad = claret_arena_alloc(arena, tensors * sizeof *build->grad);
+    bool fine = graph->tensors && graph->nodes && graph->params && graph->grads && build->wants && build->grad;
+    return fine ? CLARET_OK : claret_no_memory();
+}
+
+static enum claret_status fill(struct claret_build *build)
+{
+    CLARET_TRY(allocate(build));
+    CLARET_TRY(add_sources(build));
+    CLARET_TRY(add_layers(build));
+    size_whole_buffers(build);
+    if (build->options->training)
+        CLARET_TRY(add_training(build));
+    add_end(build);
+    return build->failed ? claret_no_memory() : CLARET_OK;
+}
+
+enum claret_status claret_graph_create(const struct claret_spec *spec,
+                                       const struct claret_graph_options *options,
+                                       struct claret_graph **result)
+{
+    struct claret_graph *graph = calloc(1, sizeof *graph);
+    if (!graph)
+        return claret_no_memory();
+    graph->spec = spec;
+    graph->batch = options->batch;
+    graph->training = options->training;
+    graph->losses = graph->input_grad = -1;
+    struct claret_build build = {.graph = graph, .options = options};
+    enum claret_status status = fill(&build);
+    if (status != CLARET_OK) {
+        claret_graph_destroy(graph);
+        return status;
+    }
+    *result = graph;
+    return CLARET_OK;
+}
+
+void claret_graph_destroy(struct claret_graph *graph)
+{
+    if (!graph)
+        return;
+    claret_arena_free(&graph->arena);
+    free(graph);
+}
+
+int claret_graph_find(const struct claret_graph *graph, const char *name)
+{
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (strcmp(graph->tensors[i].name, name) == 0)
+            return i;
+    return -1;
+}

@@ -1,0 +1,29 @@
+/* The problem of a 2-d convolution, shared by its solvers. Cross-correlation, as PyTorch's Conv2d. */
+#ifndef CLARET_OP_CONV2D_H
+#define CLARET_OP_CONV2D_H
+
+#include "op/op.h"
+
+/* In the order of conv2d's attributes. */
+enum {
+    CLARET_CONV_OUT_CHANNELS,
+    CLARET_CONV_KERNEL,
+    CLARET_CONV_STRIDE,
+    CLARET_CONV_PADDING,
+    CLARET_CONV_DILATION,
+    CLARET_CONV_BIAS,
+    CLARET_CONV_IN_CHANNELS
+};
+
+/* x (n, c, h, w), weight (k, c, r, s), y (n, k, oh, ow) */
+struct claret_conv {
+    int64_t n, c, h, w, k, r, s, oh, ow;
+    int64_t stride[2], padding[2], dilation[2];
+};
+/* `x` or dx, and `y` or dy, of the node with those attributes. */
+struct claret_conv claret_conv_problem(const struct claret_attr *attr, const struct claret_tensor *x,
+                                       const struct claret_tensor *y);
+/* Multiply-adds count two. */
+double claret_conv_flops(const struct claret_conv *conv);
+
+#endif

@@ -1,0 +1,42 @@
+#include "op/gemm.h"
+
+#include <stdio.h>
+
+static bool clblast_applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
+                               char reason[128])
+{
+    (void)gemm;
+    if (!device->clblast)
+        snprintf(reason, 128, "%s", device->clblast_reason ? device->clblast_reason : "not probed");
+    return device->clblast;
+}
+
+static void clblast_emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
+{
+    claret_emit_gemm_record(emit, what, gemm);
+}
+
+static const struct claret_gemm_solver clblast = {"clblast", clblast_applicable, clblast_emit};
+
+static void plain_emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
+{
+    struct claret_kernel_call *call = claret_emit_kernel(emit, what, "gemm", "gemm_plain");
+    claret_kernel_define(call, "TA", gemm->a.transposed);
+    claret_kernel_define(call, "TB", gemm->b.transposed);
+    claret_kernel_tensor(call, gemm->a.tensor, gemm->a.offset);
+    claret_kernel_int(call, gemm->a.ld);
+    claret_kernel_tensor(call, gemm->b.tensor, gemm->b.offset);
+    claret_kernel_int(call, gemm->b.ld);
+    claret_kernel_tensor(call, gemm->c.tensor, gemm->c.offset);
+    claret_kernel_int(call, gemm->c.ld);
+    claret_kernel_int(call, gemm->m);
+    claret_kernel_int(call, gemm->n);
+    claret_kernel_int(call, gemm->k);
+    claret_kernel_float(call, gemm->alpha);
+    claret_kernel_float(call, gemm->beta);
+    claret_kernel_range3(call, gemm->n, gemm->m, 1, 64);
+}
+
+static const struct claret_gemm_solver plain = {"plain", NULL, plain_emit};
+
+const struct claret_gemm_solver *const claret_gemm_solvers[] = {&clblast, &plain, NULL};

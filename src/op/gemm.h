@@ -1,0 +1,16 @@
+/* Ways to run a GEMM, best-known first; the last is always applicable. */
+#ifndef CLARET_OP_GEMM_H
+#define CLARET_OP_GEMM_H
+
+#include "op/op.h"
+
+struct claret_gemm_solver {
+    const char *name;
+    /* NULL: always. false: `reason` says why not. */
+    bool (*applicable)(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
+                       char reason[128]);
+    void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
+};
+extern const struct claret_gemm_solver *const claret_gemm_solvers[]; /* ends with NULL */
+
+#endif

@@ -1,0 +1,155 @@
+/* What solvers call to append launches and workspace. */
+#include "plan/emit.h"
+
+#include <string.h>
+
+#include "op/gemm.h"
+
+static void fail(struct claret_emit *emit, enum claret_status status)
+{
+    if (emit->status == CLARET_OK)
+        emit->status = status;
+}
+
+const struct claret_tensor *claret_emit_tensor(const struct claret_emit *emit, int tensor)
+{
+    return &emit->tensors[tensor];
+}
+
+const struct claret_device_desc *claret_emit_device(const struct claret_emit *emit)
+{
+    return emit->options->device;
+}
+
+uint64_t claret_emit_workspace_limit(const struct claret_emit *emit)
+{
+    uint64_t limit = emit->options->workspace_limit ? emit->options->workspace_limit : CLARET_PLAN_WORKSPACE;
+    uint64_t device = emit->options->device->max_alloc;
+    return limit < device ? limit : device;
+}
+
+static int add_tensor(struct claret_emit *emit, const char *what, enum claret_home home,
+                      enum claret_dtype dtype, int64_t count)
+{
+    struct claret_plan *plan = emit->plan;
+    if (plan->tensor_count == emit->tensor_capacity) {
+        int capacity = 2 * emit->tensor_capacity;
+        struct claret_tensor *tensors = claret_arena_alloc(&plan->arena, (size_t)capacity * sizeof *tensors);
+        if (!tensors) {
+            fail(emit, claret_no_memory());
+            return 0;
+        }
+        memcpy(tensors, emit->tensors, (size_t)plan->tensor_count * sizeof *tensors);
+        plan->tensors = emit->tensors = tensors;
+        emit->tensor_capacity = capacity;
+    }
+    const char *name =
+        claret_arena_printf(&plan->arena, "%s %s", plan->graph->nodes[emit->node].name, what);
+    if (!name)
+        fail(emit, claret_no_memory());
+    emit->tensors[plan->tensor_count] = (struct claret_tensor){
+        .name = name ? name : "", .home = home, .dtype = dtype, .shape = claret_shape1(count), .base = -1};
+    return plan->tensor_count++;
+}
+
+int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t count)
+{
+    return add_tensor(emit, "workspace", CLARET_HOME_ARENA, dtype, count);
+}
+
+static struct claret_launch *add_launch(struct claret_emit *emit, enum claret_launch_type type,
+                                        const char *what)
+{
+    struct claret_plan *plan = emit->plan;
+    memset(&emit->sink, 0, sizeof emit->sink);
+    if (plan->launch_count == emit->launch_capacity) {
+        int capacity = emit->launch_capacity ? 2 * emit->launch_capacity : 64;
+        struct claret_launch *launches = claret_arena_alloc(&plan->arena, (size_t)capacity * sizeof *launches);
+        if (!launches) {
+            fail(emit, claret_no_memory());
+            return &emit->sink;
+        }
+        if (plan->launch_count)
+            memcpy(launches, plan->launches, (size_t)plan->launch_count * sizeof *launches);
+        plan->launches = launches;
+        emit->launch_capacity = capacity;
+    }
+    struct claret_launch *launch = &plan->launches[plan->launch_count++];
+    memset(launch, 0, sizeof *launch);
+    launch->type = type;
+    launch->node = emit->node;
+    launch->solver = emit->solver;
+    launch->label = claret_arena_printf(&plan->arena, "%s %s", plan->graph->nodes[emit->node].name, what);
+    if (!launch->label) {
+        launch->label = "";
+        fail(emit, claret_no_memory());
+    }
+    return launch;
+}
+
+struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
+                                              const char *entry)
+{
+    struct claret_launch *launch = add_launch(emit, CLARET_LAUNCH_KERNEL, what);
+    launch->kernel.source = source;
+    launch->kernel.entry = entry;
+    return &launch->kernel;
+}
+
+void claret_emit_cost(struct claret_emit *emit, double flops, double bytes)
+{
+    if (emit->status != CLARET_OK || emit->plan->launch_count == 0)
+        return;
+    struct claret_launch *launch = &emit->plan->launches[emit->plan->launch_count - 1];
+    launch->flops = flops;
+    launch->bytes = bytes;
+}
+
+void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
+{
+    const struct claret_node *node = &emit->plan->graph->nodes[emit->node];
+    const char *forced = claret_plan_forced(emit->options, emit->plan->graph, node, "gemm:");
+    char reason[128] = "";
+    for (int i = 0; claret_gemm_solvers[i]; i++) {
+        const struct claret_gemm_solver *solver = claret_gemm_solvers[i];
+        if (forced && strcmp(forced, solver->name) != 0)
+            continue;
+        if (solver->applicable && !solver->applicable(gemm, emit->options->device, reason))
+            continue;
+        solver->emit(emit, what, gemm);
+        claret_emit_cost(emit, 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k,
+                         4.0 * ((double)gemm->m * (double)gemm->k + (double)gemm->k * (double)gemm->n +
+                                (double)gemm->m * (double)gemm->n));
+        return;
+    }
+    fail(emit, reason[0] ? claret_fail(CLARET_INVALID, "%s: gemm:%s is not applicable: %s", node->name, forced,
+                                       reason)
+                         : claret_fail(CLARET_NOT_FOUND, "%s: no GEMM solver is called '%s'", node->name,
+                                       forced));
+}
+
+void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
+{
+    int workspace = -1;
+    size_t bytes = 0;
+    if (emit->options->gemm_workspace)
+        bytes = emit->options->gemm_workspace(emit->options->user, gemm);
+    if (bytes)
+        workspace = add_tensor(emit, "clblast", CLARET_HOME_GEMM, CLARET_DTYPE_U8, (int64_t)bytes);
+    struct claret_launch *launch = add_launch(emit, CLARET_LAUNCH_GEMM, what);
+    launch->gemm = *gemm;
+    launch->gemm.workspace = workspace;
+}
+
+enum claret_status claret_emit_check(const struct claret_emit *emit, int first_launch)
+{
+    const struct claret_plan *plan = emit->plan;
+    for (int i = first_launch; i < plan->launch_count; i++) {
+        const struct claret_launch *launch = &plan->launches[i];
+        if (launch->type == CLARET_LAUNCH_KERNEL && launch->kernel.broken)
+            return claret_fail(CLARET_SHAPE,
+                               "%s: a size or count is beyond 32 bits at batch size %lld: use a smaller batch",
+                               launch->label, (long long)plan->graph->batch);
+    }
+    return CLARET_OK;
+}

@@ -1,0 +1,170 @@
+#include "train/engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory. */
+#define EVAL_BATCH 128
+
+void claret_engine_finish(struct claret_engine *engine)
+{
+    claret_exec_destroy(engine->exec);
+    claret_plan_destroy(engine->plan);
+    claret_graph_destroy(engine->graph);
+    memset(engine, 0, sizeof *engine);
+}
+
+static enum claret_status plan(const struct claret_session *session, bool training, int64_t batch,
+                               struct claret_engine *engine)
+{
+    const struct claret_options *options = session->options;
+    bool f32 = session->element == CLARET_F32;
+    struct claret_graph_options graph = {.batch = batch, .training = training, .f32_images = f32,
+                                         .momentum = options->momentum, .dampening = options->dampening,
+                                         .weight_decay = options->weight_decay, .nesterov = options->nesterov};
+    struct claret_plan_options plan_options = {.device = claret_rt_device(session->rt),
+                                               .gemm_workspace = claret_rt_gemm_workspace,
+                                               .user = session->rt};
+    const int64_t *in = session->network->spec->input;
+    engine->batch = batch;
+    claret_stage_layout(batch, in[0] * in[1] * in[2], f32 ? sizeof(float) : 1, &engine->layout);
+    enum claret_status status = claret_graph_create(session->network->spec, &graph, &engine->graph);
+    if (status == CLARET_OK)
+        status = claret_plan_create(engine->graph, &plan_options, &engine->plan);
+    if (status != CLARET_OK)
+        claret_engine_finish(engine);
+    return status;
+}
+
+int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
+                          uint64_t bytes[CLARET_PLAN_MAX_BUFFERS])
+{
+    int count = 0;
+    const struct claret_plan *const plans[2] = {train, eval};
+    for (int i = 0; i < 2; i++)
+        for (int b = 0; plans[i] && b < plans[i]->buffer_count; b++) {
+            if (plans[i]->buffer_bytes[b] > bytes[b])
+                bytes[b] = plans[i]->buffer_bytes[b];
+            count = b + 1 > count ? b + 1 : count;
+        }
+    return count;
+}
+
+static uint64_t pool_bytes(const struct claret_plan *train, const struct claret_plan *eval)
+{
+    uint64_t bytes[CLARET_PLAN_MAX_BUFFERS] = {0}, sum = 0;
+    int count = claret_engine_buffers(train, eval, bytes);
+    for (int i = 0; i < count; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+static uint64_t memory_limit(const struct claret_session *session)
+{
+    uint64_t device = claret_rt_device(session->rt)->global_mem, option = session->options->max_memory;
+    return option && option < device ? option : device;
+}
+
+/* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both plans. */
+static enum claret_status plan_eval(const struct claret_session *session, const struct claret_plan *train,
+                                    struct claret_engine *eval, uint64_t *bytes)
+{
+    for (int64_t batch = EVAL_BATCH;; batch /= 2) {
+        enum claret_status status = plan(session, false, batch, eval);
+        if (status == CLARET_OK) {
+            *bytes = pool_bytes(train, eval->plan);
+            if (*bytes <= memory_limit(session) || batch == 1)
+                return CLARET_OK;
+        } else if (status != CLARET_DEVICE_MEMORY || batch == 1) {
+            return status;
+        }
+        claret_error_clear();
+        claret_engine_finish(eval);
+    }
+}
+
+/* Whether training at `batch` fits; what it needs, where it could be planned at all. */
+static bool fits(const struct claret_session *session, int64_t batch, uint64_t *bytes)
+{
+    struct claret_engine train = {0}, eval = {0};
+    bool fine = plan(session, true, batch, &train) == CLARET_OK &&
+                plan_eval(session, train.plan, &eval, bytes) == CLARET_OK && *bytes <= memory_limit(session);
+    claret_engine_finish(&train);
+    claret_engine_finish(&eval);
+    claret_error_clear();
+    return fine;
+}
+
+static enum claret_status refuse(const struct claret_session *session, bool training, uint64_t bytes)
+{
+    char need[32], limit[32], most[96];
+    uint64_t unused;
+    const char *of = session->options->max_memory == memory_limit(session) ? "--max-memory allows" : "the device has";
+    claret_format_bytes(memory_limit(session), limit);
+    claret_format_bytes(bytes, need);
+    if (!training)
+        return claret_fail(CLARET_DEVICE_MEMORY, "evaluating one image at a time needs %s, %s %s", need, of, limit);
+    int64_t low = 0, high = session->options->batch_size;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (fits(session, middle, &unused))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        snprintf(most, sizeof most, "not even one image at a time fits");
+    else
+        snprintf(most, sizeof most, "the largest batch that fits is --batch-size %" PRId64, low);
+    if (bytes == 0) /* a single tensor was too large: the plan's own words say it all */
+        return claret_fail(CLARET_DEVICE_MEMORY, "training at batch size %" PRId64 " does not fit: %s",
+                           session->options->batch_size, most);
+    return claret_fail(CLARET_DEVICE_MEMORY, "training at batch size %" PRId64 " needs %s, %s %s: %s",
+                       session->options->batch_size, need, of, limit, most);
+}
+
+enum claret_status claret_engine_plan(struct claret_session *session, bool training)
+{
+    uint64_t bytes = 0;
+    enum claret_status status = CLARET_OK;
+    if (training)
+        status = plan(session, true, session->options->batch_size, &session->train);
+    if (status == CLARET_OK)
+        status = plan_eval(session, session->train.plan, &session->eval, &bytes);
+    if (status == CLARET_DEVICE_MEMORY) {
+        char *cause = claret_error_take();
+        status = refuse(session, training, 0);
+        if (cause)
+            claret_error_context("%s", cause);
+        free(cause);
+        return status;
+    }
+    if (status == CLARET_OK && bytes > memory_limit(session))
+        return refuse(session, training, bytes);
+    return status;
+}
+
+enum claret_status claret_engine_cache_folder(const char *option, char **folder)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    *folder = NULL;
+    if (option && option[0]) {
+        *folder = claret_strdup(option);
+    } else if (xdg && xdg[0] == '/') {
+        *folder = claret_path_join(xdg, "claret");
+    } else if (home && home[0] == '/') {
+        *folder = claret_path_join(home, ".cache/claret");
+    } else {
+        static bool said;
+        if (!said)
+            claret_warn("neither XDG_CACHE_HOME nor HOME is set: compiled programs are not kept (--cache-dir says where)");
+        said = true;
+        return CLARET_OK;
+    }
+    return *folder ? CLARET_OK : claret_no_memory();
+}

@@ -1,0 +1,142 @@
+/* Loss, accuracy and confusion matrix over a data set. The logits are read back and judged here, in double. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "train/session.h"
+
+struct claret_result {
+    int classes;
+    size_t count, correct;
+    double loss, seconds;
+    size_t *confusion; /* (classes, classes): label, predicted */
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* One image. A NaN among the logits makes the loss NaN and the image wrong. */
+static void judge(struct claret_result *result, const float *logits /* (classes) */, int32_t label)
+{
+    int best = 0;
+    double largest = logits[0], sum = 0;
+    for (int i = 1; i < result->classes; i++)
+        if (logits[i] > logits[best]) {
+            best = i;
+            largest = logits[i];
+        }
+    for (int i = 0; i < result->classes; i++)
+        sum += exp(logits[i] - largest);
+    result->loss += log(sum) + largest - logits[label];
+    result->confusion[(size_t)label * (size_t)result->classes + (size_t)best]++;
+    result->correct += best == label && !isnan(sum);
+}
+
+static enum claret_status queue_batch(struct claret_session *session, const struct claret_dataset *dataset,
+                                      size_t first, size_t count)
+{
+    const struct claret_stage_layout *layout = &session->eval.layout;
+    CLARET_TRY(claret_session_reuse(session));
+    unsigned char *memory = session->flight[session->slot].memory;
+    memcpy(memory + layout->labels, dataset->labels + first, count * sizeof *dataset->labels);
+    memcpy(memory + layout->images, dataset->images + first * layout->image, count * layout->image);
+    return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
+}
+
+static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
+                              struct claret_result *result, float *logits)
+{
+    const struct claret_engine *eval = &session->eval;
+    const struct claret_place *place = &eval->plan->places[eval->graph->logits];
+    /* The two graphs lay out the stage buffer differently: nothing of the other may be under way. */
+    CLARET_TRY(claret_session_drain(session));
+    for (size_t first = 0; first < dataset->count; first += (size_t)eval->batch) {
+        size_t count = dataset->count - first;
+        count = count < (size_t)eval->batch ? count : (size_t)eval->batch;
+        CLARET_TRY(queue_batch(session, dataset, first, count));
+        CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset,
+                                    count * (size_t)result->classes * sizeof *logits, logits));
+        for (size_t i = 0; i < count; i++)
+            judge(result, logits + i * (size_t)result->classes, dataset->labels[first + i]);
+        if (session->stop)
+            return claret_fail(CLARET_STOPPED, "evaluation was stopped after %zu images", first + count);
+    }
+    return claret_session_drain(session);
+}
+
+enum claret_status claret_session_evaluate(struct claret_session *session, const struct claret_dataset *dataset,
+                                           struct claret_result **out)
+{
+    claret_error_clear();
+    if (!session || !dataset || !out)
+        return claret_fail(CLARET_INVALID, "claret_session_evaluate: an argument is NULL");
+    const int64_t *in = session->network->spec->input;
+    if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
+        dataset->width != in[2] || dataset->classes != session->network->classes)
+        return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
+    size_t classes = (size_t)dataset->classes;
+    struct claret_result *result = calloc(1, sizeof *result);
+    float *logits = malloc((size_t)session->eval.batch * classes * sizeof *logits);
+    if (result)
+        result->confusion = calloc(classes * classes, sizeof *result->confusion);
+    enum claret_status status;
+    if (!result || !logits || !result->confusion) {
+        status = claret_no_memory();
+        goto fail;
+    }
+    result->classes = dataset->classes;
+    result->count = dataset->count;
+    double start = now();
+    CLARET_GOTO(fail, run(session, dataset, result, logits));
+    result->seconds = now() - start;
+    result->loss /= (double)dataset->count;
+    free(logits);
+    *out = result;
+    return CLARET_OK;
+fail:
+    claret_session_abandon(session);
+    free(logits);
+    claret_result_destroy(result);
+    return status;
+}
+
+void claret_result_destroy(struct claret_result *result)
+{
+    if (!result)
+        return;
+    free(result->confusion);
+    free(result);
+}
+
+double claret_result_loss(const struct claret_result *result)
+{
+    return result->loss;
+}
+
+size_t claret_result_count(const struct claret_result *result)
+{
+    return result->count;
+}
+
+size_t claret_result_correct(const struct claret_result *result)
+{
+    return result->correct;
+}
+
+double claret_result_seconds(const struct claret_result *result)
+{
+    return result->seconds;
+}
+
+size_t claret_result_confusion(const struct claret_result *result, int label, int predicted)
+{
+    if (label < 0 || predicted < 0 || label >= result->classes || predicted >= result->classes)
+        return 0;
+    return result->confusion[label * result->classes + predicted];
+}

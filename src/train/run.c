@@ -1,0 +1,270 @@
+/* A run's folder: which one, whether it may be made, what is in it. */
+#include "train/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "train/options.h"
+
+#define RUNS "runs"
+
+static const char weights_name[] = "weights.safetensors";
+static const char log_name[] = "log.csv";
+static const char config_name[] = "config.ini";
+
+struct claret_run {
+    char *folder, *weights;
+    struct claret_file log;
+    bool logging; /* `log` is open */
+};
+
+/* The number after "NAME-" in a folder's name, 0 if it is another kind of name. */
+static long run_number(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    int64_t number = 0;
+
+    if (strncmp(entry, name, length) != 0 || entry[length] != '-' || strlen(entry + length + 1) < 3)
+        return 0;
+    return claret_parse_int(entry + length + 1, 1, 999999999, &number) ? (long)number : 0;
+}
+
+/* One more than the largest number in use, so that numbers tell the order of the runs. */
+static long next_number(const char *name)
+{
+    long largest = 0;
+    DIR *folder = opendir(RUNS);
+
+    if (!folder)
+        return 1;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        long number = run_number(entry->d_name, name);
+        if (number > largest)
+            largest = number;
+    }
+    closedir(folder);
+    return largest + 1;
+}
+
+/* Whether any of a run's files is in `folder`; *file gets its name. */
+static bool holds_run(const char *folder, const char **file)
+{
+    static const char *const names[] = {weights_name, log_name, config_name};
+    bool found = false;
+
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
+        struct stat info;
+        char *path = claret_path_join(folder, names[i]);
+        found = path && lstat(path, &info) == 0;
+        *file = names[i];
+        free(path);
+    }
+    return found;
+}
+
+/* Whether files can be made in `folder`, or it can be made: asks the nearest folder above it that there is.
+ */
+static enum claret_status check_writable(const char *folder)
+{
+    char *path = claret_strdup(folder);
+    enum claret_status status = CLARET_OK;
+    struct stat info;
+
+    if (!path)
+        return claret_no_memory();
+    while (stat(path, &info) != 0) {
+        if (errno != ENOENT) {
+            status =
+                claret_fail(CLARET_IO, "the run's folder %s cannot be made: %s", folder, strerror(errno));
+            goto done;
+        }
+        size_t length = strlen(path);
+        while (length > 1 && path[length - 1] == '/')
+            path[--length] = '\0';
+        char *slash = strrchr(path, '/');
+        if (slash && slash > path)
+            *slash = '\0';
+        else
+            strcpy(path, slash ? "/" : ".");
+    }
+    if (!S_ISDIR(info.st_mode))
+        status =
+            claret_fail(CLARET_IO, "the run's folder %s cannot be made: %s is not a folder", folder, path);
+    else if (access(path, W_OK | X_OK) != 0)
+        status = claret_fail(CLARET_IO, "the run's folder %s cannot be made: %s: %s", folder, path,
+                             strerror(errno));
+done:
+    free(path);
+    return status;
+}
+
+static enum claret_status check_folder(const struct claret_options *options, const char *folder)
+{
+    const char *file = NULL;
+
+    if (!options->overwrite && holds_run(folder, &file))
+        return claret_fail(CLARET_INVALID,
+                           "%s holds a run already (%s): choose another folder, or replace its files with "
+                           "the option overwrite",
+                           folder, file);
+    return check_writable(folder);
+}
+
+enum claret_status claret_run_check(const struct claret_options *options,
+                                    const struct claret_network *network)
+{
+    claret_error_clear();
+    if (!options || !network)
+        return claret_fail(CLARET_INVALID, "claret_run_check: options and network must not be NULL");
+    return options->out[0] ? check_folder(options, options->out) : check_writable(RUNS);
+}
+
+/* Makes runs/NAME-NNN. Another process may take a number at the same time: then the next one. */
+static enum claret_status make_numbered(const char *name, char **folder)
+{
+    CLARET_TRY(claret_folder_make(RUNS, 0777));
+    for (int tries = 0; tries < 1000; tries++) {
+        struct claret_text text = {0};
+        claret_text_add(&text, RUNS "/%s-%03ld", name, next_number(name));
+        CLARET_TRY(claret_text_take(&text, folder));
+        if (mkdir(*folder, 0777) == 0)
+            return CLARET_OK;
+        int cause = errno;
+        enum claret_status status = CLARET_OK;
+        if (cause != EEXIST)
+            status =
+                claret_fail(CLARET_IO, "the run's folder %s cannot be made: %s", *folder, strerror(cause));
+        free(*folder);
+        *folder = NULL;
+        CLARET_TRY(status);
+    }
+    return claret_fail(CLARET_IO, "no free number for a folder in " RUNS ": name one with the option out");
+}
+
+/* One section, one option a line, as INI readers take it. */
+static enum claret_status write_config(const struct claret_options *options, const char *folder)
+{
+    struct claret_text text = {0};
+    char *path = claret_path_join(folder, config_name), *config = NULL;
+    enum claret_status status = path ? CLARET_OK : claret_no_memory();
+
+    claret_text_add(&text, "# claret %s\n[train]\n", claret_version());
+    for (size_t i = 0; claret_options_key(i); i++) {
+        const char *value = claret_options_get(options, claret_options_key(i));
+        claret_text_add(&text, "%s =%s%s\n", claret_options_key(i), value[0] ? " " : "", value);
+    }
+    if (status == CLARET_OK)
+        status = claret_text_take(&text, &config);
+    if (status == CLARET_OK)
+        status = claret_file_write(path, config, strlen(config));
+    claret_text_drop(&text);
+    free(config);
+    free(path);
+    return status;
+}
+
+static enum claret_status open_log(struct claret_run *run)
+{
+    char *path = claret_path_join(run->folder, log_name);
+
+    if (!path)
+        return claret_no_memory();
+    enum claret_status status = claret_file_create(path, &run->log);
+    free(path);
+    CLARET_TRY(status);
+    run->logging = true;
+    if (fputs("epoch,step,images,loss,lr,seconds\n", run->log.stream) < 0 || fflush(run->log.stream) != 0)
+        return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
+    return CLARET_OK;
+}
+
+enum claret_status claret_run_create(const struct claret_options *options,
+                                     const struct claret_network *network, struct claret_run **run)
+{
+    bool made_folder = false;
+    enum claret_status status = CLARET_OK;
+
+    claret_error_clear();
+    if (!options || !network || !run)
+        return claret_fail(CLARET_INVALID, "claret_run_create: no argument may be NULL");
+    struct claret_run *made = calloc(1, sizeof(*made));
+    if (!made)
+        return claret_no_memory();
+    if (options->out[0]) {
+        struct stat info;
+        CLARET_GOTO(failed, check_folder(options, options->out));
+        made->folder = claret_strdup(options->out);
+        made_folder = stat(options->out, &info) != 0;
+        CLARET_GOTO(failed, made->folder ? claret_folder_make(made->folder, 0777) : claret_no_memory());
+    } else {
+        CLARET_GOTO(failed, make_numbered(claret_network_name(network), &made->folder));
+        made_folder = true;
+    }
+    made->weights = claret_path_join(made->folder, weights_name);
+    CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
+    CLARET_GOTO(failed, open_log(made));
+    CLARET_GOTO(failed, write_config(options, made->folder));
+    *run = made;
+    return CLARET_OK;
+failed:
+    if (made->logging)
+        claret_file_abandon(&made->log);
+    made->logging = false;
+    if (made_folder && made->folder)
+        rmdir(made->folder); /* it is empty: nothing half made stays */
+    claret_run_destroy(made);
+    return status;
+}
+
+void claret_run_destroy(struct claret_run *run)
+{
+    if (!run)
+        return;
+    if (run->logging)
+        claret_file_abandon(&run->log);
+    free(run->folder);
+    free(run->weights);
+    free(run);
+}
+
+const char *claret_run_folder(const struct claret_run *run)
+{
+    return run->folder;
+}
+
+const char *claret_run_weights(const struct claret_run *run)
+{
+    return run->weights;
+}
+
+enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step, size_t images, double loss,
+                                  double lr, double seconds)
+{
+    struct claret_text row = {0};
+    char *line = NULL;
+
+    if (!run->logging)
+        return claret_fail(CLARET_INTERNAL, "claret_run_log: the log of %s is closed", run->folder);
+    claret_text_add(&row, "%d,%zu,%zu,%.9g,%.9g,%.3f\n", epoch, step, images, loss, lr, seconds);
+    CLARET_TRY(claret_text_take(&row, &line));
+    bool written = fputs(line, run->log.stream) >= 0 && fflush(run->log.stream) == 0;
+    free(line);
+    if (!written)
+        return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
+    return CLARET_OK;
+}
+
+enum claret_status claret_run_finish(struct claret_run *run)
+{
+    if (!run->logging)
+        return CLARET_OK;
+    run->logging = false;
+    return claret_file_commit(&run->log);
+}

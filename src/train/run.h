@@ -1,0 +1,20 @@
+/* The folder of one training run. Every file in it is whole or not there: while training goes on, log.csv is
+ * written under a temporary name. */
+#ifndef CLARET_TRAIN_RUN_H
+#define CLARET_TRAIN_RUN_H
+
+#include "base/status.h"
+
+/* Appends a row to the log and hands it to the system: `step` in `epoch`, both from 1; `images` seen and
+ * `seconds` spent in training so far; `loss` the mean over the last window of steps. */
+enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step, size_t images, double loss,
+                                  double lr, double seconds);
+
+/* Training is over or interrupted: log.csv gets its name. No row can follow. Without it claret_run_destroy()
+ * drops the log. A second call does nothing. */
+enum claret_status claret_run_finish(struct claret_run *run);
+
+/* The path of weights.safetensors in the folder. */
+const char *claret_run_weights(const struct claret_run *run);
+
+#endif

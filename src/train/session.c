@@ -1,0 +1,490 @@
+/* A session's making and its steps. */
+#include "train/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "train/engine.h"
+#include "train/weights.h"
+
+/* ---- parameters ---- */
+
+static const struct claret_graph *graph_of(const struct claret_session *session)
+{
+    return session->train.graph ? session->train.graph : session->eval.graph;
+}
+
+static const struct claret_place *place_of(const struct claret_session *session, size_t index)
+{
+    const struct claret_plan *plan = session->train.plan ? session->train.plan : session->eval.plan;
+    return &plan->places[plan->graph->params[index]];
+}
+
+static enum claret_status list_weights(struct claret_session *session)
+{
+    const struct claret_graph *graph = graph_of(session);
+    session->weights = calloc((size_t)graph->param_count + 1, sizeof *session->weights);
+    if (!session->weights)
+        return claret_no_memory();
+    for (int i = 0; i < graph->param_count; i++) {
+        const struct claret_tensor *tensor = &graph->tensors[graph->params[i]];
+        session->weights[i] = (struct claret_weight){.name = tensor->name, .shape = tensor->shape};
+    }
+    return CLARET_OK;
+}
+
+static enum claret_status initialise(struct claret_session *session)
+{
+    const struct claret_graph *graph = graph_of(session);
+    for (int i = 0; i < graph->param_count; i++) {
+        const struct claret_tensor *tensor = &graph->tensors[graph->params[i]];
+        size_t count = (size_t)claret_shape_count(&tensor->shape);
+        float *values = malloc(count * sizeof *values);
+        if (!values)
+            return claret_no_memory();
+        struct claret_rng rng;
+        claret_rng_init(&rng, (uint64_t)session->options->seed, CLARET_STREAM_INIT, (uint32_t)i);
+        for (size_t j = 0; j < count; j++)
+            values[j] = (2 * claret_rng_float(&rng) - 1) * tensor->init_bound;
+        const struct claret_place *place = place_of(session, (size_t)i);
+        enum claret_status status =
+            claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+        free(values);
+        CLARET_TRY(status);
+    }
+    return CLARET_OK;
+}
+
+/* ---- making ---- */
+
+static enum claret_status check_dataset(const struct claret_network *network,
+                                        const struct claret_dataset *dataset)
+{
+    const int64_t *in = network->spec->input;
+    if (dataset->channels != in[0] || dataset->height != in[1] || dataset->width != in[2])
+        return claret_fail(CLARET_SHAPE,
+                           "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
+                           "x%" PRId64 ": change its line 'input'",
+                           dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1], in[2]);
+    if (dataset->classes != network->classes)
+        return claret_fail(CLARET_SHAPE,
+                           "the data has %d classes, the network %s gives %d: change its last layer's "
+                           "out_features",
+                           dataset->classes, network->name, network->classes);
+    return CLARET_OK;
+}
+
+static enum claret_status open_runtime(struct claret_session *session)
+{
+    const struct claret_options *options = session->options;
+    char *folder = NULL;
+    enum claret_status status = CLARET_OK;
+    if (!options->no_cache)
+        CLARET_GOTO(end, claret_engine_cache_folder(options->cache_dir, &folder));
+    struct claret_rt_options rt = {.device = options->device[0] ? options->device : NULL,
+                                   .platform = options->platform[0] ? options->platform : NULL,
+                                   .cache_dir = folder,
+                                   .kernel_dir = options->kernel_dir[0] ? options->kernel_dir : NULL};
+    CLARET_GOTO(end, claret_rt_open(&rt, &session->rt));
+    CLARET_GOTO(end, claret_rt_probe_gemm(session->rt));
+end:
+    free(folder);
+    return status;
+}
+
+static enum claret_status make_pool(struct claret_session *session)
+{
+    uint64_t bytes[CLARET_PLAN_MAX_BUFFERS] = {0};
+    int count = claret_engine_buffers(session->train.plan, session->eval.plan, bytes);
+    return claret_pool_create(session->rt, bytes, count, &session->pool);
+}
+
+static enum claret_status write_table(struct claret_session *session, const struct claret_dataset *dataset)
+{
+    const struct claret_graph *graph = session->eval.graph;
+    if (graph->table < 0)
+        return CLARET_OK;
+    const struct claret_place *place = &session->eval.plan->places[graph->table];
+    float *table = malloc(place->bytes);
+    if (!table)
+        return claret_no_memory();
+    claret_dataset_table(dataset, table);
+    enum claret_status status =
+        claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, table);
+    free(table);
+    return status;
+}
+
+static enum claret_status fill(struct claret_session *session, const struct claret_dataset *dataset,
+                               bool training)
+{
+    CLARET_TRY(check_dataset(session->network, dataset));
+    session->element = dataset->element;
+    CLARET_TRY(open_runtime(session));
+    CLARET_TRY(claret_engine_plan(session, training));
+    CLARET_TRY(make_pool(session));
+    if (training)
+        CLARET_TRY(claret_exec_create(session->pool, session->train.plan, &session->train.exec));
+    CLARET_TRY(claret_exec_create(session->pool, session->eval.plan, &session->eval.exec));
+    size_t slot = session->eval.layout.slot;
+    if (training && session->train.layout.slot > slot)
+        slot = session->train.layout.slot;
+    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
+        session->flight[i].memory = calloc(1, slot);
+        if (!session->flight[i].memory)
+            return claret_no_memory();
+    }
+    CLARET_TRY(write_table(session, dataset));
+    CLARET_TRY(list_weights(session));
+    session->reset_loss = true;
+    if (session->options->init[0]) {
+        CLARET_TRY(claret_session_load(session, session->options->init));
+        return CLARET_OK;
+    }
+    return initialise(session);
+}
+
+enum claret_status claret_session_create(const struct claret_network *network,
+                                         const struct claret_options *options,
+                                         const struct claret_dataset *dataset, int training,
+                                         struct claret_session **result)
+{
+    claret_error_clear();
+    if (!network || !options || !dataset || !result)
+        return claret_fail(CLARET_INVALID, "claret_session_create: an argument is NULL");
+    struct claret_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return claret_no_memory();
+    enum claret_status status;
+    CLARET_GOTO(fail, claret_options_copy(options, &session->options));
+    CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
+    CLARET_GOTO(fail, fill(session, dataset, training));
+    *result = session;
+    return CLARET_OK;
+fail:
+    claret_session_destroy(session);
+    return status;
+}
+
+void claret_session_destroy(struct claret_session *session)
+{
+    if (!session)
+        return;
+    if (session->rt)
+        claret_session_abandon(session);
+    claret_engine_finish(&session->train);
+    claret_engine_finish(&session->eval);
+    claret_pool_destroy(session->pool);
+    claret_rt_close(session->rt);
+    for (int i = 0; i < CLARET_STAGE_SLOTS; i++)
+        free(session->flight[i].memory);
+    claret_network_destroy(session->network);
+    claret_options_destroy(session->options);
+    free(session->weights);
+    free(session);
+}
+
+/* ---- steps ---- */
+
+static void give_back(struct claret_flight *flight)
+{
+    if (flight->loader)
+        claret_loader_release(flight->loader, &flight->batch);
+    flight->loader = NULL;
+}
+
+static enum claret_status land(struct claret_flight *flight)
+{
+    struct claret_ticket *upload = flight->upload, *step = flight->step;
+    flight->upload = flight->step = NULL;
+    enum claret_status uploaded = claret_ticket_wait(upload);
+    enum claret_status stepped = claret_ticket_wait(step);
+    give_back(flight);
+    return uploaded != CLARET_OK ? uploaded : stepped;
+}
+
+enum claret_status claret_session_reuse(struct claret_session *session)
+{
+    return land(&session->flight[session->slot]);
+}
+
+enum claret_status claret_session_drain(struct claret_session *session)
+{
+    enum claret_status status = CLARET_OK;
+    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
+        enum claret_status landed = land(&session->flight[(session->slot + i) % CLARET_STAGE_SLOTS]);
+        if (status == CLARET_OK)
+            status = landed;
+    }
+    enum claret_status finished = claret_rt_finish(session->rt);
+    return status != CLARET_OK ? status : finished;
+}
+
+void claret_session_abandon(struct claret_session *session)
+{
+    claret_rt_finish(session->rt);
+    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
+        struct claret_flight *flight = &session->flight[i];
+        claret_ticket_drop(flight->upload);
+        claret_ticket_drop(flight->step);
+        flight->upload = flight->step = NULL;
+        give_back(flight);
+    }
+}
+
+enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
+                                        unsigned char *memory, int count, struct claret_loader *loader,
+                                        const struct claret_batch *batch)
+{
+    struct claret_flight *flight = &session->flight[session->slot];
+    struct claret_stage_header header = {.count = (uint32_t)count, .lr = (float)session->options->lr,
+                                         .first = !session->stepped,
+                                         .reset_loss = engine == &session->train && session->reset_loss};
+    memcpy(memory, &header, sizeof header);
+    const struct claret_place *place = &engine->plan->places[engine->graph->stage];
+    uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;
+    uint64_t bytes = engine->layout.images + (uint64_t)count * engine->layout.image;
+    flight->loader = loader;
+    if (batch)
+        flight->batch = *batch;
+    CLARET_TRY(claret_pool_upload(session->pool, place->buffer, offset, bytes, memory, NULL, &flight->upload));
+    CLARET_TRY(claret_exec_run(engine->exec, flight->upload, &flight->step));
+    session->slot = (session->slot + 1) % CLARET_STAGE_SLOTS;
+    return CLARET_OK;
+}
+
+enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window)
+{
+    const struct claret_place *place = &session->train.plan->places[session->train.graph->step];
+    uint32_t words[CLARET_STEP_WORDS];
+    float sum, low;
+    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, sizeof words, words));
+    memcpy(&sum, &words[CLARET_STEP_LOSS_SUM], sizeof sum);
+    memcpy(&low, &words[CLARET_STEP_LOSS_LOW], sizeof low);
+    memcpy(&window->last, &words[CLARET_STEP_LOSS], sizeof window->last);
+    window->sum = (double)sum - (double)low;
+    window->count = words[CLARET_STEP_LOSS_COUNT];
+    window->bad = words[CLARET_STEP_BAD];
+    if (window->bad)
+        return claret_fail(CLARET_NOT_FINITE,
+                           "the loss is not finite at step %zu: try a smaller --lr than %g, and look at the data",
+                           window->bad, session->options->lr);
+    return CLARET_OK;
+}
+
+static enum claret_status check_batch(const struct claret_session *session, const int32_t *labels, int count)
+{
+    if (count < 1 || count > session->train.batch)
+        return claret_fail(CLARET_INVALID, "a batch of %d images: from 1 to %" PRId64 " is wanted", count,
+                           session->train.batch);
+    for (int i = 0; i < count; i++)
+        if (labels[i] < 0 || labels[i] >= session->network->classes)
+            return claret_fail(CLARET_INVALID, "label %d of image %d: from 0 to %d is wanted", (int)labels[i], i,
+                               session->network->classes - 1);
+    return CLARET_OK;
+}
+
+static enum claret_status step(struct claret_session *session, const void *images, const int32_t *labels,
+                               int count, float *loss)
+{
+    CLARET_TRY(check_batch(session, labels, count));
+    CLARET_TRY(claret_session_reuse(session));
+    const struct claret_stage_layout *layout = &session->train.layout;
+    unsigned char *memory = session->flight[session->slot].memory;
+    memcpy(memory + layout->labels, labels, (size_t)count * sizeof *labels);
+    memcpy(memory + layout->images, images, (size_t)count * layout->image);
+    CLARET_TRY(claret_session_queue(session, &session->train, memory, count, NULL, NULL));
+    session->stepped = true;
+    session->reset_loss = false;
+    session->steps++;
+    session->images += (size_t)count;
+    if (loss) {
+        struct claret_window window;
+        CLARET_TRY(claret_session_window(session, &window));
+        *loss = window.last;
+    }
+    return CLARET_OK;
+}
+
+enum claret_status claret_session_step(struct claret_session *session, const void *images,
+                                       const int32_t *labels, int count, float *loss)
+{
+    claret_error_clear();
+    if (!session || !images || !labels)
+        return claret_fail(CLARET_INVALID, "claret_session_step: an argument is NULL");
+    if (!session->train.exec)
+        return claret_fail(CLARET_INVALID, "this session was made for evaluation, it cannot train");
+    enum claret_status status = step(session, images, labels, count, loss);
+    if (status != CLARET_OK)
+        claret_session_abandon(session);
+    return status;
+}
+
+void claret_session_stop(struct claret_session *session)
+{
+    session->stop = 1;
+}
+
+/* ---- parameters, to and from outside ---- */
+
+size_t claret_session_parameters(const struct claret_session *session)
+{
+    return (size_t)graph_of(session)->param_count;
+}
+
+const char *claret_session_parameter_name(const struct claret_session *session, size_t index)
+{
+    return index < claret_session_parameters(session) ? session->weights[index].name : NULL;
+}
+
+size_t claret_session_parameter_shape(const struct claret_session *session, size_t index, size_t shape[4],
+                                      int *rank)
+{
+    if (index >= claret_session_parameters(session))
+        return 0;
+    const struct claret_shape *of = &session->weights[index].shape;
+    for (int i = 0; i < of->rank; i++)
+        shape[i] = (size_t)of->dim[i];
+    *rank = of->rank;
+    return (size_t)claret_shape_count(of);
+}
+
+static const char *parameter_name(int index, const void *user)
+{
+    return claret_session_parameter_name(user, (size_t)index);
+}
+
+static enum claret_status find_parameter(const struct claret_session *session, const char *name, size_t count,
+                                         size_t *index)
+{
+    for (size_t i = 0; i < claret_session_parameters(session); i++)
+        if (strcmp(session->weights[i].name, name) == 0) {
+            size_t elements = (size_t)claret_shape_count(&session->weights[i].shape);
+            if (elements != count)
+                return claret_fail(CLARET_SHAPE, "%s has %zu elements, %zu were given", name, elements, count);
+            *index = i;
+            return CLARET_OK;
+        }
+    int near = claret_nearest(name, parameter_name, session);
+    return claret_fail(CLARET_NOT_FOUND, "no parameter is called '%s'%s%s%s", name,
+                       near >= 0 ? ": did you mean '" : "", near >= 0 ? parameter_name(near, session) : "",
+                       near >= 0 ? "'?" : "");
+}
+
+enum claret_status claret_session_read(struct claret_session *session, const char *name, float *values,
+                                       size_t count)
+{
+    size_t index;
+    claret_error_clear();
+    CLARET_TRY(find_parameter(session, name, count, &index));
+    const struct claret_place *place = place_of(session, index);
+    return claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values);
+}
+
+enum claret_status claret_session_write(struct claret_session *session, const char *name, const float *values,
+                                        size_t count)
+{
+    size_t index;
+    claret_error_clear();
+    CLARET_TRY(find_parameter(session, name, count, &index));
+    const struct claret_place *place = place_of(session, index);
+    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+}
+
+static void free_values(struct claret_session *session)
+{
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
+        free(session->weights[i].values);
+        session->weights[i].values = NULL;
+    }
+}
+
+static enum claret_status allocate_values(struct claret_session *session)
+{
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
+        session->weights[i].values = malloc(place_of(session, i)->bytes);
+        if (!session->weights[i].values)
+            return claret_no_memory();
+    }
+    return CLARET_OK;
+}
+
+enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
+{
+    enum claret_status status;
+    claret_error_clear();
+    CLARET_GOTO(end, allocate_values(session));
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
+        const struct claret_place *place = place_of(session, i);
+        CLARET_GOTO(end, claret_pool_read(session->pool, place->buffer, place->offset, place->bytes,
+                                          session->weights[i].values));
+    }
+    CLARET_GOTO(end, claret_weights_save(path, session->weights, (int)claret_session_parameters(session), sha256));
+end:
+    free_values(session);
+    return status;
+}
+
+enum claret_status claret_session_load(struct claret_session *session, const char *path)
+{
+    enum claret_status status;
+    claret_error_clear();
+    CLARET_GOTO(end, allocate_values(session));
+    CLARET_GOTO(end, claret_weights_load(path, session->weights, (int)claret_session_parameters(session)));
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
+        const struct claret_place *place = place_of(session, i);
+        CLARET_GOTO(end, claret_pool_write(session->pool, place->buffer, place->offset, place->bytes,
+                                           session->weights[i].values));
+    }
+end:
+    free_values(session);
+    return status;
+}
+
+/* ---- reports ---- */
+
+enum claret_status claret_session_report(struct claret_session *session, enum claret_report what, char **text)
+{
+    struct claret_text out = {0};
+    claret_error_clear();
+    switch (what) {
+    case CLARET_REPORT_PLAN:
+        claret_plan_dump(session->train.plan ? session->train.plan : session->eval.plan, &out);
+        break;
+    case CLARET_REPORT_DEVICE:
+        claret_text_add(&out, "%s", claret_rt_describe(session->rt));
+        break;
+    case CLARET_REPORT_PROGRAMS:
+        claret_rt_report(session->rt, &out);
+        break;
+    }
+    return claret_text_take(&out, text);
+}
+
+size_t claret_session_steps(const struct claret_session *session)
+{
+    return session->steps;
+}
+
+size_t claret_session_epochs(const struct claret_session *session)
+{
+    return session->epochs;
+}
+
+size_t claret_session_images(const struct claret_session *session)
+{
+    return session->images;
+}
+
+double claret_session_seconds(const struct claret_session *session)
+{
+    return session->seconds;
+}
+
+double claret_session_loss(const struct claret_session *session)
+{
+    return session->loss;
+}

@@ -1,0 +1,69 @@
+/* What a session is: a network's plans on one device. */
+#ifndef CLARET_TRAIN_SESSION_H
+#define CLARET_TRAIN_SESSION_H
+
+#include <signal.h>
+
+#include "data/data.h"
+#include "graph/network.h"
+#include "op/batch.h"
+#include "rt/rt.h"
+#include "train/options.h"
+
+/* A graph planned and made ready at one batch size. */
+struct claret_engine {
+    struct claret_graph *graph;
+    struct claret_plan *plan;
+    struct claret_exec *exec;
+    struct claret_stage_layout layout;
+    int64_t batch;
+};
+
+/* A batch in flight: the host memory that its upload reads, and the step that reads its stage slot. */
+struct claret_flight {
+    struct claret_ticket *upload, *step;
+    struct claret_loader *loader; /* owns `batch`, NULL: `memory` was used */
+    struct claret_batch batch;
+    unsigned char *memory; /* a slot of the session's own */
+};
+
+struct claret_session {
+    struct claret_options *options;
+    struct claret_network *network;
+    struct claret_rt *rt;
+    struct claret_pool *pool;
+    struct claret_engine train, eval; /* train.exec NULL: cannot train */
+    enum claret_element element;
+    struct claret_flight flight[CLARET_STAGE_SLOTS];
+    int slot;            /* the next to use; STEP_SLOT on the device runs along */
+    bool stepped;        /* the optimizer has made its first step */
+    bool reset_loss;     /* the next step begins a loss window */
+    struct claret_weight *weights; /* one for each parameter, values NULL */
+    volatile sig_atomic_t stop;
+    size_t steps, epochs, images;
+    double seconds, loss;
+};
+
+/* What the device keeps of the loss (op/batch.h). */
+struct claret_window {
+    double sum;          /* of the steps' losses */
+    size_t count;        /* steps */
+    float last;
+    size_t bad;          /* 1 + the first step whose loss was not finite; 0: none */
+};
+/* Waits for all steps so far. CLARET_NOT_FINITE where one's loss was not. */
+enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window);
+
+/* Waits for the flight in the next stage slot and gives its memory back. */
+enum claret_status claret_session_reuse(struct claret_session *session);
+/* Sends the slot `memory` (labels and images filled, the header is written here) and enqueues one run of `engine`.
+ * The memory must stay until claret_session_reuse() or _drain(); `loader` (may be NULL) gets `batch` back then. */
+enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
+                                        unsigned char *memory, int count, struct claret_loader *loader,
+                                        const struct claret_batch *batch);
+/* Waits for everything in flight. */
+enum claret_status claret_session_drain(struct claret_session *session);
+/* Likewise after an error: frees without regard to what went wrong. */
+void claret_session_abandon(struct claret_session *session);
+
+#endif

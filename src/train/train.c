@@ -1,0 +1,206 @@
+/* The loop over epochs and batches. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "train/run.h"
+#include "train/session.h"
+
+/* Between two calls of the progress callback, in seconds. */
+#define PROGRESS_INTERVAL 0.2
+
+struct claret_train_callbacks {
+    void *user;
+    claret_on_loss loss;
+    claret_on_epoch epoch;
+    claret_on_progress progress;
+};
+
+enum claret_status claret_train_callbacks_create(struct claret_train_callbacks **callbacks)
+{
+    claret_error_clear();
+    *callbacks = calloc(1, sizeof **callbacks);
+    return *callbacks ? CLARET_OK : claret_no_memory();
+}
+
+void claret_train_callbacks_destroy(struct claret_train_callbacks *callbacks)
+{
+    free(callbacks);
+}
+
+void claret_train_callbacks_set(struct claret_train_callbacks *callbacks, void *user, claret_on_loss loss,
+                                claret_on_epoch epoch, claret_on_progress progress)
+{
+    *callbacks = (struct claret_train_callbacks){user, loss, epoch, progress};
+}
+
+/* One call of claret_session_train. */
+struct training {
+    struct claret_session *session;
+    struct claret_run *run;
+    struct claret_loader *loader;
+    struct claret_train_callbacks callbacks; /* all NULL where there are none */
+    size_t steps, total;                     /* done and to do in this call */
+    size_t images;
+    double start, epoch_start, progress_at;
+    double epoch_loss;   /* sum of the windows read in this epoch */
+    size_t epoch_steps, epoch_images;
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Reads the window that ends here; the next step begins another. */
+static enum claret_status read_window(struct training *training, struct claret_window *window)
+{
+    CLARET_TRY(claret_session_window(training->session, window));
+    training->session->reset_loss = true;
+    training->epoch_loss += window->sum;
+    return CLARET_OK;
+}
+
+static enum claret_status log_loss(struct training *training, const struct claret_batch *batch)
+{
+    struct claret_session *session = training->session;
+    struct claret_window window;
+    CLARET_TRY(read_window(training, &window));
+    double loss = window.sum / (double)window.count;
+    if (training->callbacks.loss)
+        training->callbacks.loss(training->callbacks.user, (int)batch->epoch + 1, batch->step + 1, loss);
+    if (training->run)
+        CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->images, loss,
+                                  session->options->lr, now() - training->start));
+    return CLARET_OK;
+}
+
+static enum claret_status end_epoch(struct training *training, const struct claret_batch *batch, bool logged)
+{
+    struct claret_session *session = training->session;
+    struct claret_window window;
+    if (!logged)
+        CLARET_TRY(read_window(training, &window));
+    session->loss = training->epoch_loss / (double)training->epoch_steps;
+    double time = now();
+    if (batch->last) {
+        session->epochs++;
+        if (training->callbacks.epoch)
+            training->callbacks.epoch(training->callbacks.user, (int)batch->epoch + 1, session->loss,
+                                      time - training->epoch_start, training->epoch_images);
+    }
+    training->epoch_start = time;
+    training->epoch_loss = 0;
+    training->epoch_steps = training->epoch_images = 0;
+    return CLARET_OK;
+}
+
+static void show_progress(struct training *training, const struct claret_batch *batch)
+{
+    double time = now();
+    if (!training->callbacks.progress || time < training->progress_at)
+        return;
+    training->progress_at = time + PROGRESS_INTERVAL;
+    training->callbacks.progress(training->callbacks.user, training->steps, training->total,
+                                 (int)batch->epoch + 1, (double)training->images / (time - training->start));
+}
+
+static enum claret_status run_step(struct training *training, struct claret_batch *batch)
+{
+    struct claret_session *session = training->session;
+    enum claret_status status = claret_session_reuse(session);
+    if (status != CLARET_OK) {
+        claret_loader_release(training->loader, batch);
+        return status;
+    }
+    CLARET_TRY(claret_session_queue(session, &session->train, batch->slot, batch->count, training->loader, batch));
+    session->stepped = true;
+    session->reset_loss = false;
+    session->steps++;
+    session->images += (size_t)batch->count;
+    training->steps++;
+    training->images += (size_t)batch->count;
+    training->epoch_steps++;
+    training->epoch_images += (size_t)batch->count;
+
+    bool log = (batch->step + 1) % (size_t)session->options->log_every == 0;
+    if (log)
+        CLARET_TRY(log_loss(training, batch));
+    if (batch->last || training->steps == training->total)
+        CLARET_TRY(end_epoch(training, batch, log));
+    show_progress(training, batch);
+    return CLARET_OK;
+}
+
+/* After a stop: what there is of this epoch's loss. */
+static enum claret_status stop(struct training *training)
+{
+    struct claret_window window;
+    CLARET_TRY(claret_session_drain(training->session));
+    if (training->epoch_steps) {
+        CLARET_TRY(read_window(training, &window));
+        training->session->loss = training->epoch_loss / (double)training->epoch_steps;
+    }
+    return claret_fail(CLARET_STOPPED, "training was stopped after %zu steps", training->session->steps);
+}
+
+static enum claret_status run_steps(struct training *training)
+{
+    struct claret_session *session = training->session;
+    training->start = training->epoch_start = now();
+    for (;;) {
+        struct claret_batch batch;
+        CLARET_TRY(claret_loader_next(training->loader, &batch));
+        if (!batch.slot)
+            return claret_session_drain(session);
+        CLARET_TRY(run_step(training, &batch));
+        if (session->stop && training->steps < training->total)
+            return stop(training);
+    }
+}
+
+static enum claret_status check_data(const struct claret_session *session, const struct claret_dataset *dataset)
+{
+    const int64_t *in = session->network->spec->input;
+    if (!session->train.exec)
+        return claret_fail(CLARET_INVALID, "this session was made for evaluation, it cannot train");
+    if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
+        dataset->width != in[2] || dataset->classes != session->network->classes)
+        return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
+    return CLARET_OK;
+}
+
+enum claret_status claret_session_train(struct claret_session *session, const struct claret_dataset *dataset,
+                                        struct claret_run *run, const struct claret_train_callbacks *callbacks)
+{
+    claret_error_clear();
+    if (!session || !dataset)
+        return claret_fail(CLARET_INVALID, "claret_session_train: an argument is NULL");
+    CLARET_TRY(check_data(session, dataset));
+    const struct claret_options *options = session->options;
+    struct claret_loader_options loader_options = {.batch = options->batch_size,
+                                                   .workers = (int)options->workers,
+                                                   .shuffle = !options->no_shuffle,
+                                                   .seed = (uint64_t)options->seed,
+                                                   .epochs = (size_t)options->epochs,
+                                                   .max_steps = (size_t)options->max_steps,
+                                                   .ahead = CLARET_STAGE_SLOTS + 2 + (int)options->workers};
+    struct training training = {.session = session, .run = run};
+    if (callbacks)
+        training.callbacks = *callbacks;
+    CLARET_TRY(claret_loader_create(dataset, &loader_options, &training.loader));
+    training.total = claret_loader_steps(training.loader);
+    session->reset_loss = true;
+    enum claret_status status = run_steps(&training);
+    if (status != CLARET_OK)
+        claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
+    session->seconds += now() - training.start;
+    claret_loader_destroy(training.loader);
+    if (run && (status == CLARET_OK || status == CLARET_STOPPED)) {
+        enum claret_status finished = claret_run_finish(run);
+        status = status == CLARET_OK ? finished : status;
+    }
+    return status;
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Makes the golden files beside it: trainings by PyTorch that tests/test_golden.c repeats.
+
+    pip install -r requirements.txt && python3 make_goldens.py [--verify]
+
+Only needed to make the files again; the tests read them. Each golden is three files:
+NAME.net          the network text; its layers' names are those of the state dict
+NAME.json         batch size, hyper-parameters, numbers of steps and images, limits of the comparison
+NAME.safetensors  images (U8, N x C x H x W), labels (I64), losses (F32, one per step), init.* and final.* weights
+Batches are taken in order, over and over; the last one of a round is short where the sizes ask for it.
+All of it is float32 on one thread. --verify trains once more in float64 and shows how far float32 is from it:
+the room that another float32 implementation has within the limits.
+"""
+import json
+import os
+import sys
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+SIMPLECNN = """\
+input 3 32 32
+conv1 = conv2d out_channels=16 kernel_size=3
+relu
+max_pool2d kernel_size=2 stride=2
+flatten
+fc = linear out_features=10
+"""
+
+DEEPER = """\
+# Every key that the first golden leaves at its default, on sizes that nothing divides.
+input 3 19 17
+first = conv2d out_channels=8 kernel_size=3,5 stride=2,1 padding=1,2
+relu
+max_pool2d kernel_size=3 stride=2 padding=1
+second = conv2d out_channels=8 kernel_size=3 padding=2 dilation=2 bias=false
+relu
+max_pool2d kernel_size=2 stride=1
+flatten
+hidden = linear out_features=9
+relu
+out = linear out_features=7
+"""
+
+
+class SimpleCNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 16, 3)
+        self.fc = nn.Linear(16 * 15 * 15, 10)
+
+    def forward(self, x):
+        x = nn.functional.max_pool2d(torch.relu(self.conv1(x)), 2, 2)
+        return self.fc(x.flatten(1))
+
+
+class Deeper(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, (3, 5), stride=(2, 1), padding=(1, 2))
+        self.second = nn.Conv2d(8, 8, 3, padding=2, dilation=2, bias=False)
+        self.hidden = nn.Linear(8 * 4 * 8, 9)
+        self.out = nn.Linear(9, 7)
+
+    def forward(self, x):
+        x = nn.functional.max_pool2d(torch.relu(self.first(x)), 3, 2, 1)
+        x = nn.functional.max_pool2d(torch.relu(self.second(x)), 2, 1)
+        return self.out(torch.relu(self.hidden(x.flatten(1))))
+
+
+GOLDENS = {
+    "simplecnn": (SimpleCNN, SIMPLECNN, (64, 3, 32, 32), 10,
+                  dict(batch=4, lr=0.001, momentum=0.9, weight_decay=0.0, dampening=0.0, nesterov=False, steps=200)),
+    "nesterov": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                 dict(batch=5, lr=0.02, momentum=0.9, weight_decay=0.005, dampening=0.0, nesterov=True, steps=60)),
+    "dampening": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                  dict(batch=5, lr=0.05, momentum=0.85, weight_decay=0.002, dampening=0.3, nesterov=False, steps=60)),
+}
+
+
+def draw(shape, classes, seed):
+    """Noise over a pattern of waves that belongs to the class, so that there is something to learn."""
+    random = torch.Generator().manual_seed(seed)
+    count, channels, height, width = shape
+    labels = torch.randperm(count, generator=random) % classes
+    y = torch.arange(height).view(1, 1, height, 1) / height
+    x = torch.arange(width).view(1, 1, 1, width) / width
+    label = labels.view(count, 1, 1, 1)
+    channel = torch.arange(channels).view(1, channels, 1, 1)
+    wave = torch.sin(6.2832 * ((1 + label % 4) * y + (1 + label // 4) * x) + channel + label)
+    noise = torch.rand(shape, generator=random)
+    return (255 * (0.2 * (0.5 + 0.5 * wave) + 0.8 * noise)).to(torch.uint8), labels
+
+
+def train(model, images, labels, settings, dtype):
+    """The losses; `model` is trained in place."""
+    model.to(dtype)
+    # What torchvision's ToTensor and Normalize(0.5, 0.5) compute, rounded in the same places.
+    inputs = ((images.to(dtype) / 255) - 0.5) / 0.5
+    optimizer = torch.optim.SGD(model.parameters(), lr=settings["lr"], momentum=settings["momentum"],
+                                weight_decay=settings["weight_decay"], dampening=settings["dampening"],
+                                nesterov=settings["nesterov"])
+    losses, at = [], 0
+    for _ in range(settings["steps"]):
+        end = min(at + settings["batch"], len(images))
+        loss = nn.functional.cross_entropy(model(inputs[at:end]), labels[at:end])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        at = end % len(images)
+    return torch.tensor(losses, dtype=dtype)
+
+
+def make(name, verify):
+    kind, text, shape, classes, settings = GOLDENS[name]
+    torch.manual_seed(1)
+    model = kind()
+    init = {key: value.clone() for key, value in model.state_dict().items()}
+    images, labels = draw(shape, classes, seed=7)
+    losses = train(model, images, labels, settings, torch.float32)
+    final = model.state_dict()
+    tensors = {"images": images, "labels": labels, "losses": losses}
+    tensors |= {f"init.{key}": value for key, value in init.items()}
+    tensors |= {f"final.{key}": value for key, value in final.items()}
+    path = os.path.join(HERE, name)
+    save_file(tensors, f"{path}.safetensors")
+    os.chmod(f"{path}.safetensors", 0o644)
+    with open(f"{path}.net", "w", encoding="ascii") as file:
+        file.write(text)
+    with open(f"{path}.json", "w", encoding="ascii") as file:
+        json.dump(settings | {"images": shape[0], "classes": classes, "shape": shape[1:],
+                              "loss_limit": 1e-4, "weight_limit": 1e-4}, file, indent=1)
+        file.write("\n")
+    round_length = -(-shape[0] // settings["batch"])
+    print(f"{name}: {os.path.getsize(path + '.safetensors')} bytes, mean loss of the first round "
+          f"{losses[:round_length].mean():.4f}, of the last {losses[-round_length:].mean():.4f}")
+    if verify:
+        exact = kind()
+        exact.load_state_dict(init)
+        exact_losses = train(exact, images, labels, settings, torch.float64)
+        loss_error = ((losses - exact_losses).abs() / exact_losses.abs()).max()
+        weight_error = max((final[key] - value).abs().max() for key, value in exact.state_dict().items())
+        print(f"  float64: losses within {loss_error:.1e} relative, weights within {weight_error:.1e}")
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    for name in GOLDENS:
+        make(name, "--verify" in sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

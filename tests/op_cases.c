@@ -1,0 +1,156 @@
+#include "op_cases.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+#define SMALL true
+#define LARGE false
+
+const struct claret_op_case claret_op_cases[] = {
+    /* conv2d: sizes */
+    {"conv-one", "1 1 1", "conv2d out_channels=1 kernel_size=1; flatten", 1, SMALL},
+    {"conv-one-batch3", "1 1 1", "conv2d out_channels=1 kernel_size=1 bias=false; flatten", 3, SMALL},
+    {"conv-3x3", "3 7 7", "conv2d out_channels=5 kernel_size=3; flatten", 1, SMALL},
+    {"conv-3x3-batch3", "3 7 7", "conv2d out_channels=5 kernel_size=3; flatten", 3, SMALL},
+    {"conv-3x3-nobias", "2 6 5", "conv2d out_channels=4 kernel_size=3 bias=false; flatten", 4, SMALL},
+    {"conv-1x1", "13 5 5", "conv2d out_channels=7 kernel_size=1; flatten", 3, SMALL},
+    {"conv-1x1-stride", "5 7 6", "conv2d out_channels=3 kernel_size=1 stride=2; flatten", 3, SMALL},
+    {"conv-1x1-padding", "2 3 3", "conv2d out_channels=3 kernel_size=1 padding=1; flatten", 3, SMALL},
+    {"conv-whole", "3 7 7", "conv2d out_channels=11 kernel_size=7; flatten", 4, SMALL},
+    {"conv-whole-padding", "2 4 5", "conv2d out_channels=3 kernel_size=6,7 padding=1; flatten", 3, SMALL},
+    {"conv-out1", "7 5 5", "conv2d out_channels=1 kernel_size=2; flatten", 3, SMALL},
+    {"conv-row", "2 1 23", "conv2d out_channels=3 kernel_size=1,5; flatten", 3, SMALL},
+    {"conv-column", "2 23 1", "conv2d out_channels=3 kernel_size=5,1; flatten", 3, SMALL},
+    {"conv-even", "3 8 9", "conv2d out_channels=2 kernel_size=4,2; flatten", 1, SMALL},
+    /* conv2d: stride, padding, dilation */
+    {"conv-stride2", "3 9 9", "conv2d out_channels=5 kernel_size=3 stride=2; flatten", 3, SMALL},
+    {"conv-stride2-rest", "3 10 8", "conv2d out_channels=5 kernel_size=3 stride=2; flatten", 3, SMALL},
+    {"conv-stride-over", "2 11 10", "conv2d out_channels=3 kernel_size=2 stride=3,4; flatten", 3, SMALL},
+    {"conv-padding1", "3 5 7", "conv2d out_channels=4 kernel_size=3 padding=1; flatten", 3, SMALL},
+    {"conv-padding21", "2 4 6", "conv2d out_channels=3 kernel_size=3 padding=2,1; flatten", 4, SMALL},
+    {"conv-padding-over", "2 3 3", "conv2d out_channels=2 kernel_size=3 padding=4; flatten", 1, SMALL},
+    {"conv-dilation2", "2 9 8", "conv2d out_channels=3 kernel_size=3 dilation=2; flatten", 3, SMALL},
+    {"conv-dilation13", "2 5 9", "conv2d out_channels=3 kernel_size=2,3 dilation=1,3 padding=1; flatten", 3,
+     SMALL},
+    {"conv-all", "3 11 9",
+     "conv2d out_channels=5 kernel_size=3,2 stride=2,1 padding=1,2 dilation=2,3; flatten", 3, SMALL},
+    {"conv-all-stride3", "2 13 12",
+     "conv2d out_channels=3 kernel_size=2,3 stride=3,2 padding=2,3 dilation=3,2 bias=false; flatten", 4,
+     SMALL},
+    /* conv2d: primes, sizes beside those of tiles, large batches */
+    {"conv-primes", "11 13 17", "conv2d out_channels=19 kernel_size=5,3; flatten", 3, LARGE},
+    {"conv-out7", "7 9 9", "conv2d out_channels=7 kernel_size=3; flatten", 4, LARGE},
+    {"conv-out63", "7 9 9", "conv2d out_channels=63 kernel_size=3; flatten", 3, LARGE},
+    {"conv-out65", "3 10 10", "conv2d out_channels=65 kernel_size=3; flatten", 4, LARGE},
+    {"conv-in63", "63 5 5", "conv2d out_channels=7 kernel_size=3 padding=1; flatten", 3, LARGE},
+    {"conv-in65-out129", "65 7 7", "conv2d out_channels=129 kernel_size=3; flatten", 3, LARGE},
+    {"conv-in129-1x1", "129 7 9", "conv2d out_channels=65 kernel_size=1; flatten", 3, LARGE},
+    {"conv-wide", "1 7 129", "conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, LARGE},
+    {"conv-tall", "2 129 7", "conv2d out_channels=3 kernel_size=3 stride=2,1; flatten", 4, LARGE},
+    {"conv-kernel11", "3 23 21", "conv2d out_channels=5 kernel_size=11 stride=4 padding=2; flatten", 4,
+     LARGE},
+    {"conv-batch127", "3 9 9", "conv2d out_channels=7 kernel_size=3; flatten", 127, LARGE},
+    {"conv-batch129", "3 9 7", "conv2d out_channels=8 kernel_size=3 padding=1 stride=2; flatten", 129, LARGE},
+    {"conv-cifar", "3 32 32", "conv2d out_channels=16 kernel_size=3; flatten", 4, LARGE},
+    /* relu */
+    {"relu-one", "1 1 1", "relu; flatten; linear out_features=3", 1, SMALL},
+    {"relu-7", "1 7 1", "relu; flatten; linear out_features=3", 1, SMALL},
+    {"relu-63", "7 3 3", "relu; flatten; linear out_features=3", 1, SMALL},
+    {"relu-65", "13 1 5", "relu; flatten; linear out_features=3", 3, SMALL},
+    {"relu-129", "3 43 1", "relu; flatten; linear out_features=3", 4, SMALL},
+    {"relu-batch129", "3 13 17", "relu; flatten; linear out_features=3", 129, LARGE},
+    {"relu-flat", "2 3 3", "flatten; relu; linear out_features=3", 3, SMALL},
+    /* max_pool2d */
+    {"pool-one", "1 1 1", "max_pool2d kernel_size=1; flatten; linear out_features=3", 1, SMALL},
+    {"pool-2x2", "3 8 6", "max_pool2d kernel_size=2; flatten; linear out_features=3", 3, SMALL},
+    {"pool-2x2-rest", "3 7 9", "max_pool2d kernel_size=2 stride=2; flatten; linear out_features=3", 3, SMALL},
+    {"pool-overlap", "2 7 6", "max_pool2d kernel_size=3 stride=1; flatten; linear out_features=3", 3, SMALL},
+    {"pool-overlap-stride2", "2 9 11", "max_pool2d kernel_size=3,5 stride=2; flatten; linear out_features=3",
+     1, SMALL},
+    {"pool-gaps", "2 11 13", "max_pool2d kernel_size=2 stride=3,5; flatten; linear out_features=3", 4, SMALL},
+    {"pool-padding", "3 7 8", "max_pool2d kernel_size=3 stride=2 padding=1; flatten; linear out_features=3",
+     3, SMALL},
+    {"pool-padding-2x2", "1 5 4", "max_pool2d kernel_size=2 padding=1; flatten; linear out_features=3", 3,
+     SMALL},
+    {"pool-padding12", "2 5 9",
+     "max_pool2d kernel_size=2,5 stride=1,3 padding=1,2; flatten; linear out_features=3", 3, SMALL},
+    {"pool-padding-gaps", "2 9 9",
+     "max_pool2d kernel_size=3 stride=4 padding=1; flatten; linear out_features=3", 3, SMALL},
+    {"pool-whole", "5 7 9", "max_pool2d kernel_size=7,9; flatten; linear out_features=3", 3, SMALL},
+    {"pool-whole16", "2 16 16", "max_pool2d kernel_size=16; flatten; linear out_features=3", 3, LARGE},
+    {"pool-wide-index", "1 17 19", "max_pool2d kernel_size=17 stride=1; flatten; linear out_features=3", 3,
+     SMALL},
+    {"pool-row", "2 1 65", "max_pool2d kernel_size=1,3 stride=1,2; flatten; linear out_features=3", 3, SMALL},
+    {"pool-subsample", "2 7 7", "max_pool2d kernel_size=1 stride=2; flatten; linear out_features=3", 3,
+     SMALL},
+    {"pool-batch127", "7 9 9", "max_pool2d kernel_size=3 stride=2 padding=1; flatten; linear out_features=3",
+     127, LARGE},
+    {"pool-cifar", "16 30 30", "max_pool2d kernel_size=2; flatten; linear out_features=3", 4, LARGE},
+    /* linear; the losses of 1, 2, 7, 63, 65, 129 classes too */
+    {"linear-one", "1 1 1", "flatten; linear out_features=1", 1, SMALL},
+    {"linear-2", "2 3 3", "flatten; linear out_features=2", 3, SMALL},
+    {"linear-nobias", "3 2 2", "flatten; linear out_features=7 bias=false", 4, SMALL},
+    {"linear-in1", "1 1 1", "flatten; linear out_features=13", 3, SMALL},
+    {"linear-out1", "1 7 9", "flatten; linear out_features=1 bias=false", 3, SMALL},
+    {"linear-63", "1 7 1", "flatten; linear out_features=63", 3, SMALL},
+    {"linear-65-129", "13 5 1", "flatten; linear out_features=129", 4, LARGE},
+    {"linear-129-65", "1 43 3", "flatten; linear out_features=65", 65, LARGE},
+    {"linear-63-63", "7 9 1", "flatten; linear out_features=63", 63, LARGE},
+    {"linear-primes", "7 11 13", "flatten; linear out_features=101 bias=false", 127, LARGE},
+    {"linear-batch129", "2 5 13", "flatten; linear out_features=10", 129, LARGE},
+    {"linear-cifar", "16 15 15", "flatten; linear out_features=10", 4, LARGE},
+    /* chains: what autodiff makes of them */
+    {"chain-linear", "1 3 4", "flatten; linear out_features=9; relu; linear out_features=5", 3, SMALL},
+    {"chain-conv-conv", "2 6 6",
+     "conv2d out_channels=3 kernel_size=3; conv2d out_channels=4 kernel_size=2 bias=false; flatten", 3,
+     SMALL},
+    {"chain-simplecnn", "3 8 8",
+     "conv2d out_channels=4 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
+     "linear out_features=10",
+     4, SMALL},
+    {"chain-deep", "2 13 11",
+     "conv2d out_channels=3 kernel_size=3 padding=1; relu; max_pool2d kernel_size=3 stride=2 padding=1; "
+     "conv2d out_channels=5 kernel_size=3,2 stride=1,2 dilation=2,1 bias=false; relu; "
+     "max_pool2d kernel_size=2 stride=1; flatten; linear out_features=7; relu; "
+     "linear out_features=4 bias=false",
+     3, SMALL},
+    {"chain-pool-first", "2 9 9",
+     "max_pool2d kernel_size=2; relu; conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, SMALL},
+    {"chain-cifar", "3 32 32",
+     "conv2d out_channels=16 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
+     "linear out_features=10",
+     33, LARGE},
+    {.name = NULL},
+};
+
+char *claret_op_case_text(const struct claret_op_case *row)
+{
+    struct claret_text text = {0};
+    char *result = NULL;
+    claret_text_add(&text, "input %s\n%s\n", row->input, row->layers);
+    for (char *at = text.data; at && *at; at++)
+        if (*at == ';')
+            *at = '\n';
+    return claret_text_take(&text, &result) == CLARET_OK ? result : NULL;
+}
+
+enum claret_status claret_op_case_graph(const struct claret_op_case *row,
+                                        const struct claret_graph_options *options, struct claret_spec **spec,
+                                        struct claret_graph **graph)
+{
+    struct claret_graph_options with_batch = *options;
+    with_batch.batch = row->batch;
+    char *text = claret_op_case_text(row);
+    enum claret_status status =
+        text ? claret_spec_parse(text, row->name, claret_op_schemas(), spec) : claret_no_memory();
+    free(text);
+    if (status != CLARET_OK)
+        return status;
+    status = claret_graph_create(*spec, &with_batch, graph);
+    if (status != CLARET_OK) {
+        claret_spec_destroy(*spec);
+        *spec = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,2 @@
+/* For meson.build: which OpenCL header does the compiler find? */
+#include <CL/cl.h>
