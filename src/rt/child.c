@@ -99,10 +99,12 @@ static void tell_missing_libraries(const struct claret_child *child)
             continue;
         const char *cause = dlerror();
         char *clean = claret_devices_clean(cause == NULL ? "unknown cause" : cause);
-        json_t *advice =
-            json_sprintf("The OpenCL driver %s cannot be loaded: %s. Reinstall the package it belongs "
-                         "to (on Debian: dpkg -S %s), or remove the file.",
-                         driver->file, clean == NULL ? "" : clean, driver->file);
+        bool from_variable = strcmp(driver->file, driver->library) == 0;
+        json_t *advice = json_sprintf(
+            "The OpenCL driver %s cannot be loaded: %s. %s%s%s", driver->file, clean == NULL ? "" : clean,
+            from_variable ? "OCL_ICD_VENDORS or OCL_ICD_FILENAMES names it; set it right."
+                          : "Reinstall the package it belongs to (on Debian: dpkg -S ",
+            from_variable ? "" : driver->file, from_variable ? "" : "), or remove the file.");
         if (advice != NULL)
             claret_child_tell(child, json_pack("{s:o}", "advice", advice));
         free(clean);

@@ -28,23 +28,34 @@ const char *const claret_device_number_keys[CLARET_DEVICE_NUMBERS] = {
     [CLARET_DEVICE_UNIFIED] = "unified",
 };
 
+/* The length of a terminal's escape sequence that `text` begins with, such as for colour; 0: none. */
+static size_t escape_length(const char *text)
+{
+    if (text[0] != 0x1b || text[1] != '[')
+        return 0;
+    size_t length = 2;
+    while (text[length] >= ' ' && text[length] < '@')
+        length++;
+    return text[length] == '\0' ? length : length + 1;
+}
+
 char *claret_devices_clean(const char *text)
 {
-    while (*text != '\0' && (unsigned char)*text <= ' ')
-        text++;
-    char *clean = claret_strdup(text);
+    char *clean = claret_strdup(text), *to = clean;
     if (clean == NULL)
         return NULL;
-    size_t length = strlen(clean);
-    while (length > 0 && (unsigned char)clean[length - 1] <= ' ')
-        clean[--length] = '\0';
-    json_t *valid = json_stringn(clean, length); /* NULL: not UTF-8 */
-    for (char *c = clean; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = ' ';
-        else if (valid == NULL && (unsigned char)*c >= 0x80)
-            *c = '?';
+    json_t *valid = json_string(text); /* NULL: not UTF-8 */
+    for (size_t skip; *text != '\0'; text += skip == 0 ? 1 : skip) {
+        skip = escape_length(text);
+        unsigned char c = (unsigned char)*text;
+        if (skip == 0 && (c < ' ' || c == 0x7f))
+            c = ' ';
+        if (skip == 0 && (c != ' ' || to != clean)) /* no spaces in front */
+            *to++ = (char)(valid == NULL && c >= 0x80 ? '?' : c);
     }
+    while (to > clean && to[-1] == ' ')
+        to--;
+    *to = '\0';
     json_decref(valid);
     return clean;
 }

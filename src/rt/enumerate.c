@@ -123,9 +123,10 @@ static enum claret_status add_failed(struct claret_devices *devices, const char 
     if (status == CLARET_OK)
         status = claret_devices_add_advice(
             devices,
-            "The OpenCL %s, so it is left out. Update or remove the package it belongs to (on Debian: dpkg "
-            "-S %s).%s",
-            reason.data, file,
+            "The OpenCL driver %s %s while it was listing devices, so it is left out. Update or remove the "
+            "package it "
+            "belongs to (on Debian: dpkg -S %s).%s",
+            clean, outcome->how, file,
             outcome->timed_out ? " A program has to list devices before it uses OpenCL itself." : "");
     claret_text_drop(&reason);
     free(clean);
