@@ -105,12 +105,13 @@ static int run(struct training *training, bool *stopped)
 {
     struct claret_train_callbacks *callbacks = NULL;
 
+    /* From here on there is something to leave whole. */
+    cli_signals_catch(training->session);
     if (claret_run_create(training->args->options, training->network, &training->run) != CLARET_OK ||
         claret_train_callbacks_create(&callbacks) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     claret_train_callbacks_set(callbacks, training, on_loss, on_epoch,
                                cli_progress_wanted() ? on_progress : NULL);
-    cli_signals_catch(training->session);
     enum claret_status status =
         claret_session_train(training->session, training->train, training->run, callbacks);
     claret_train_callbacks_destroy(callbacks);
