@@ -63,10 +63,15 @@ static void print_at(size_t start, size_t limit, const char *format, va_list arg
         while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80)
             size--;
         memcpy(text + size, cut, sizeof(cut));
-        return;
+        size = strlen(text);
     }
     while (size > 0 && text[size - 1] == '\n')
         text[--size] = '\0';
+    /* Names out of files end up here, and this ends up on terminals. */
+    for (size_t i = 0; i < size; i++) {
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') || text[i] == 127)
+            text[i] = '?';
+    }
 }
 
 enum claret_status(claret_fail)(enum claret_status status, const char *format, ...)
