@@ -53,9 +53,11 @@ static void print_table(const struct claret_devices *devices)
         size_t in_it = 0;
         for (size_t i = 0; i < count; i++)
             in_it += claret_devices_number(devices, i, CLARET_DEVICE_PLATFORM) == platform;
-        cli_out("platform %zu: %s, %s%s\n", platform,
+        const char *version = claret_devices_platform_text(devices, platform, CLARET_PLATFORM_VERSION);
+        const char *more = strstr(version, "  "); /* PoCL lists how it was built */
+        cli_out("platform %zu: %s, %.*s%s\n", platform,
                 claret_devices_platform_text(devices, platform, CLARET_PLATFORM_NAME),
-                claret_devices_platform_text(devices, platform, CLARET_PLATFORM_VERSION),
+                (int)(more ? (size_t)(more - version) : strlen(version)), version,
                 in_it ? "" : ": no devices");
         for (size_t i = 0; i < count; i++)
             if (claret_devices_number(devices, i, CLARET_DEVICE_PLATFORM) == platform)

@@ -164,10 +164,10 @@ class Show(harness.Case):
             self.assertIn(text, out.replace(",", "").replace(" x ", "x"))
 
     def test_json(self):
-        answer = self.json(self.run_claret("show", "simplecnn", "--json", "-b", "128"))
-        self.assertIsInstance(answer, dict)
-        more = self.json(self.run_claret("show", "simplecnn", "--json", "-b", "256"))
-        self.assertNotEqual(answer, more)
+        small, large = (json.loads(self.run_claret("show", "simplecnn", "--json", "-b", batch).out)
+                        for batch in ("128", "256"))
+        self.assertEqual((small["parameters"], small["batch_size"]), (36458, 128))
+        self.assertGreater(large["training_bytes"], small["training_bytes"])
 
     def test_file(self):
         path = os.path.join(harness.source, "models", "simplecnn.net")
