@@ -300,8 +300,25 @@ static enum claret_status advise_gpu(struct search *search, const struct gpu *gp
     return status;
 }
 
-static enum claret_status advise_nothing(struct claret_devices *devices)
+/* PoCL drops its devices without a word when it has no place for what it compiles. */
+static enum claret_status advise_pocl(struct claret_devices *devices)
 {
+    for (size_t i = 0; i < devices->platform_count; i++)
+        if (devices->platforms[i].devices == 0 &&
+            strcmp(devices->platforms[i].text[CLARET_PLATFORM_NAME], "Portable Computing Language") == 0)
+            return claret_devices_add_advice(
+                devices,
+                "PoCL is installed and offers no device, most often because it cannot write to its cache "
+                "folder ($XDG_CACHE_HOME/pocl, else ~/.cache/pocl): set HOME or XDG_CACHE_HOME to a folder "
+                "that can be written to, or: export POCL_CACHE_DIR=/tmp/pocl-$USER");
+    return CLARET_OK;
+}
+
+static enum claret_status advise_nothing(struct claret_devices *devices, const char *noise)
+{
+    CLARET_TRY(advise_pocl(devices));
+    if (*noise != '\0')
+        CLARET_TRY(claret_devices_add_advice(devices, "While devices were listed, drivers wrote%s", noise));
     return claret_devices_add_advice(devices,
                                      "No device can be used. What to install on Debian and Ubuntu:\n"
                                      "  AMD:    %s\n"
@@ -329,7 +346,7 @@ enum claret_status claret_advise(struct claret_devices *devices, const struct cl
     for (size_t i = 0; i < devices->device_count; i++)
         usable |= devices->devices[i].number[CLARET_DEVICE_USABLE] != 0;
     if (status == CLARET_OK && !usable)
-        status = advise_nothing(devices);
+        status = advise_nothing(devices, system->noise);
     free(search);
     return status;
 }
