@@ -25,7 +25,7 @@ static bool allowed(const char *path)
 
 static void put(const char *path, const char *text)
 {
-    char whole[256], *slash;
+    char whole[512], *slash;
     snprintf(whole, sizeof whole, "%s%s", root, path);
     slash = strrchr(whole, '/');
     *slash = '\0';
@@ -36,7 +36,7 @@ static void put(const char *path, const char *text)
 
 static void put_link(const char *path, const char *target)
 {
-    char whole[256], *slash;
+    char whole[512], *slash;
     snprintf(whole, sizeof whole, "%s%s", root, path);
     slash = strrchr(whole, '/');
     *slash = '\0';
@@ -188,7 +188,7 @@ static void test_advice_other_devices(void **state)
 static void test_advice_permission(void **state)
 {
     (void)state;
-    char path[256], command[128];
+    char path[512], command[128];
     struct stat about;
     put_gpu("0000:03:00.0", "0x8086\n", "0x030000\n", "i915", "129");
     forbidden = "/dev/dri/renderD129";
