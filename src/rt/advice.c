@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #define GPU_MAX 64
+/* Bytes of a path: of a folder, of what is in it, of what is in that. */
+#define FOLDER_BYTES 4096
+#define ENTRY_BYTES (FOLDER_BYTES + 272)
+#define INNER_BYTES (ENTRY_BYTES + 32)
 #define PCI_DISPLAY 3 /* first byte of the class */
 
 /* A vendor or a kernel driver whose GPUs some OpenCL driver serves. */
@@ -63,7 +67,7 @@ struct search {
 
 static bool read_hex(const char *folder, const char *name, unsigned *value)
 {
-    char path[4200];
+    char path[INNER_BYTES + 32];
     bool read = false;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "r");
@@ -77,7 +81,7 @@ static bool read_hex(const char *folder, const char *name, unsigned *value)
 /* The name of what the link FOLDER/NAME points to, "" without such a link. */
 static void read_link(const char *folder, const char *link, char *name, size_t size)
 {
-    char path[4200], target[4096];
+    char path[INNER_BYTES + 32], target[4096];
     snprintf(path, sizeof path, "%s/%s", folder, link);
     ssize_t length = readlink(path, target, sizeof target - 1);
     *name = '\0';
@@ -118,7 +122,7 @@ static struct gpu *find_gpu(struct search *search, const char *place, const char
 /* /sys/class/drm: card0 and renderD128, whose `device` is a link to the GPU. */
 static void look_at_drm(struct search *search, const char *folder, const char *name)
 {
-    char path[4200], device[4300], place[64];
+    char path[ENTRY_BYTES], device[INNER_BYTES], place[64];
     bool node = strncmp(name, "renderD", 7) == 0;
     if (!node &&
         (strncmp(name, "card", 4) != 0 || strchr(name, '-') != NULL)) /* card0-HDMI-A-1 is a socket */
@@ -133,7 +137,7 @@ static void look_at_drm(struct search *search, const char *folder, const char *n
 
 static void look_at_pci(struct search *search, const char *folder, const char *name)
 {
-    char path[4200];
+    char path[ENTRY_BYTES];
     unsigned class = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (read_hex(path, "class", &class) && class >> 16 == PCI_DISPLAY)
@@ -143,7 +147,7 @@ static void look_at_pci(struct search *search, const char *folder, const char *n
 static void look_through(struct search *search, const char *place,
                          void (*look)(struct search *, const char *, const char *))
 {
-    char folder[4096];
+    char folder[FOLDER_BYTES];
     struct dirent **entries = NULL;
     snprintf(folder, sizeof folder, "%s%s", search->system->root, place);
     int count = scandir(folder, &entries, NULL, alphasort);
@@ -203,7 +207,7 @@ static bool installed(const struct search *search, const struct gpu *gpu)
 /* true: a node that is there and may not be used; says how to get the right to it. */
 static bool add_permission(const struct search *search, const char *node, struct claret_text *text)
 {
-    char path[4200];
+    char path[ENTRY_BYTES];
     struct stat about;
     snprintf(path, sizeof path, "%s%s", search->system->root, node);
     if (stat(path, &about) != 0 || search->system->allowed(path))
@@ -300,8 +304,25 @@ static enum claret_status advise_gpu(struct search *search, const struct gpu *gp
     return status;
 }
 
-static enum claret_status advise_nothing(struct claret_devices *devices)
+/* PoCL drops its devices without a word when it has no place for what it compiles. */
+static enum claret_status advise_pocl(struct claret_devices *devices)
 {
+    for (size_t i = 0; i < devices->platform_count; i++)
+        if (devices->platforms[i].devices == 0 &&
+            strcmp(devices->platforms[i].text[CLARET_PLATFORM_NAME], "Portable Computing Language") == 0)
+            return claret_devices_add_advice(
+                devices,
+                "PoCL is installed and offers no device, most often because it cannot write to its cache "
+                "folder ($XDG_CACHE_HOME/pocl, else ~/.cache/pocl): set HOME or XDG_CACHE_HOME to a folder "
+                "that can be written to, or: export POCL_CACHE_DIR=/tmp/pocl-$USER");
+    return CLARET_OK;
+}
+
+static enum claret_status advise_nothing(struct claret_devices *devices, const char *noise)
+{
+    CLARET_TRY(advise_pocl(devices));
+    if (*noise != '\0')
+        CLARET_TRY(claret_devices_add_advice(devices, "While devices were listed, drivers wrote%s", noise));
     return claret_devices_add_advice(devices,
                                      "No device can be used. What to install on Debian and Ubuntu:\n"
                                      "  AMD:    %s\n"
@@ -329,7 +350,7 @@ enum claret_status claret_advise(struct claret_devices *devices, const struct cl
     for (size_t i = 0; i < devices->device_count; i++)
         usable |= devices->devices[i].number[CLARET_DEVICE_USABLE] != 0;
     if (status == CLARET_OK && !usable)
-        status = advise_nothing(devices);
+        status = advise_nothing(devices, system->noise);
     free(search);
     return status;
 }

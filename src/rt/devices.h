@@ -98,6 +98,7 @@ struct claret_system {
     bool (*allowed)(const char *path); /* to read and write it */
     const char *rusticl;               /* RUSTICL_ENABLE, NULL: not set */
     const char *drivers;               /* names of the installed .icd files, a space after each */
+    const char *noise;                 /* ": " and what drivers wrote while they listed devices, or "" */
 };
 /* Adds a paragraph for each GPU of the system that no platform offers, and what to install when no device is
  * usable. */

@@ -217,9 +217,8 @@ static pid_t staying_owner;
 
 static void remove_staying(void)
 {
-    if (staying == NULL || getpid() != staying_owner)
-        return;
-    remove_folder(staying);
+    if (staying != NULL && getpid() == staying_owner)
+        remove_folder(staying);
     free(staying);
     staying = NULL;
 }

@@ -180,7 +180,8 @@ static bool allowed(const char *path)
 }
 
 static enum claret_status advise(const struct claret_enumerate_options *options,
-                                 const struct claret_drivers *drivers, struct claret_devices *devices)
+                                 const struct claret_drivers *drivers, const char *noise,
+                                 struct claret_devices *devices)
 {
     struct claret_text names = {0};
     enum claret_status status = CLARET_OK;
@@ -194,7 +195,8 @@ static enum claret_status advise(const struct claret_enumerate_options *options,
         struct claret_system system = {.root = options->root,
                                        .allowed = allowed,
                                        .rusticl = getenv("RUSTICL_ENABLE"),
-                                       .drivers = names.data};
+                                       .drivers = names.data,
+                                       .noise = noise};
         status = claret_advise(devices, &system);
     }
     claret_text_drop(&names);
@@ -216,7 +218,7 @@ enum claret_status claret_enumerate(const struct claret_enumerate_options *optio
         CLARET_GOTO(out, without_bad(options, &drivers, &outcome, &list));
     }
     CLARET_GOTO(out, claret_devices_finish(list));
-    CLARET_GOTO(out, advise(options, &drivers, list));
+    CLARET_GOTO(out, advise(options, &drivers, outcome.noise, list));
     *devices = list;
     list = NULL;
 out:
