@@ -57,6 +57,9 @@ extern const char *const claret_platform_keys[CLARET_PLATFORM_TEXTS];
 extern const char *const claret_device_text_keys[CLARET_DEVICE_TEXTS];     /* NULL: not in the stream */
 extern const char *const claret_device_number_keys[CLARET_DEVICE_NUMBERS]; /* likewise */
 
+/* What a driver says as one line of valid UTF-8 without spaces around, malloc'ed; NULL: out of memory. */
+char *claret_devices_clean(const char *text);
+
 enum claret_status claret_devices_create(struct claret_devices **devices);
 /* One line of the stream. CLARET_FORMAT: it is not one. */
 enum claret_status claret_devices_record(struct claret_devices *devices, const char *line, size_t length);

@@ -3,6 +3,7 @@
 #define CLARET_RT_RESOLVE_H
 
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include "rt/devices.h"
 
@@ -14,10 +15,13 @@ enum claret_status claret_devices_resolve(const struct claret_devices *devices, 
 
 /* ---- queries (query.c) --------------------------------------------------------------------------- */
 
-/* What a driver says, as valid UTF-8 on one line without spaces around; malloc'ed, "" where the query fails,
- * NULL: out of memory. */
+/* What a driver says, as claret_devices_clean() makes it; malloc'ed, "" where the query fails, NULL: out of
+ * memory. */
 char *claret_query_platform(cl_platform_id platform, cl_platform_info what);
 char *claret_query_device(cl_device_id device, cl_device_info what);
+/* malloc'ed, NULL where there are none. */
+enum claret_status claret_query_platforms(cl_platform_id **platforms, cl_uint *count);
+enum claret_status claret_query_devices(cl_platform_id platform, cl_device_id **devices, cl_uint *count);
 /* Whether `word` is in a list of words such as CL_DEVICE_EXTENSIONS. */
 bool claret_query_has(const char *words, const char *word);
 
