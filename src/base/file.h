@@ -16,8 +16,8 @@ struct claret_file {
     char *path, *temporary;
 };
 enum claret_status claret_file_create(const char *path, struct claret_file *file);
-enum claret_status claret_file_commit(struct claret_file *file);  /* closes it, also when it fails */
-void claret_file_abandon(struct claret_file *file);               /* after commit: does nothing */
+enum claret_status claret_file_commit(struct claret_file *file); /* closes it, also when it fails */
+void claret_file_abandon(struct claret_file *file);              /* after commit: does nothing */
 enum claret_status claret_file_write(const char *path, const void *data, size_t size); /* all three */
 
 /* Makes `path` and its parents with mode `mode`; one that is there is fine. */

@@ -63,13 +63,18 @@ static void print_at(size_t start, size_t limit, const char *format, va_list arg
         while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80)
             size--;
         memcpy(text + size, cut, sizeof(cut));
-        return;
+        size = strlen(text);
     }
     while (size > 0 && text[size - 1] == '\n')
         text[--size] = '\0';
+    /* Names out of files end up here, and this ends up on terminals. */
+    for (size_t i = 0; i < size; i++) {
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') || text[i] == 127)
+            text[i] = '?';
+    }
 }
 
-enum claret_status claret_fail(enum claret_status status, const char *format, ...)
+enum claret_status(claret_fail)(enum claret_status status, const char *format, ...)
 {
     va_list arguments;
 
@@ -111,9 +116,4 @@ void claret_error_give(char *text)
     if (text)
         claret_fail(CLARET_INTERNAL, "%s", text);
     free(text);
-}
-
-enum claret_status claret_no_memory(void)
-{
-    return claret_fail(CLARET_NO_MEMORY, "host memory is used up");
 }

@@ -10,20 +10,21 @@
 struct claret_dataset {
     enum claret_element element;
     int channels, height, width, classes;
-    size_t count;          /* in use */
+    size_t count, total; /* in use, there */
     size_t image_bytes;
     unsigned char *images; /* count * image_bytes */
     int32_t *labels;
-    char **class_names;    /* classes of them, NULL: numbers */
+    char **class_names; /* classes of them; the numbers as texts where they have no names */
     float mean[4], std[4];
 };
 
-/* The table that cl/batch.cl normalises uint8 with: table[c * 256 + v] = (v / 255 - mean[c]) / std[c], rounded as
- * PyTorch's ToTensor and Normalize round in float32. */
+/* The table that cl/batch.cl normalises uint8 with: table[c * 256 + v] = (v / 255 - mean[c]) / std[c],
+ * rounded as PyTorch's ToTensor and Normalize round in float32. */
 void claret_dataset_table(const struct claret_dataset *dataset, float *table /* (channels, 256) */);
 
 /* Makes slots (op/batch.h: labels and images; the header is the session's) in the order of the epochs,
- * ahead of their use, on `workers` threads (0: in the caller's). The order depends on seed and epoch alone. */
+ * ahead of their use, on `workers` threads (0: in the caller's). The order depends on seed and epoch alone.
+ */
 struct claret_loader;
 struct claret_loader_options {
     int64_t batch;
@@ -42,10 +43,11 @@ struct claret_batch {
 enum claret_status claret_loader_create(const struct claret_dataset *dataset,
                                         const struct claret_loader_options *options,
                                         struct claret_loader **loader);
-void claret_loader_destroy(struct claret_loader *loader); /* also in the middle */
+void claret_loader_destroy(struct claret_loader *loader);       /* also in the middle */
 size_t claret_loader_steps(const struct claret_loader *loader); /* over all epochs */
 size_t claret_loader_steps_per_epoch(const struct claret_loader *loader);
-/* The next batch, NULL in batch->slot at the end. It stays valid until it is released; batches are released in any order. */
+/* The next batch, NULL in batch->slot at the end. It stays valid until it is released; batches are released
+ * in any order. */
 enum claret_status claret_loader_next(struct claret_loader *loader, struct claret_batch *batch);
 void claret_loader_release(struct claret_loader *loader, struct claret_batch *batch);
 

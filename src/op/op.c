@@ -82,6 +82,8 @@ void claret_kernel_float(struct claret_kernel_call *call, float value)
 
 void claret_kernel_range(struct claret_kernel_call *call, int64_t items, size_t local)
 {
+    while (local > 1 && local / 2 >= (size_t)items)
+        local /= 2; /* no group is more than half idle */
     call->dims = 1;
     call->items[0] = (size_t)items;
     call->local[0] = local;

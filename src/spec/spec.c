@@ -381,7 +381,7 @@ static enum claret_status add_layer(struct parser *parser, struct claret_layer *
 
 static enum claret_status parse_layer(struct parser *parser, int *counts)
 {
-    struct claret_layer *layer;
+    struct claret_layer *layer = NULL;
     const char *start, *word, *name_start = NULL;
     CLARET_TRY(add_layer(parser, &layer));
     CLARET_TRY(take_name(parser, "a layer's name or op", &start, &word));

@@ -1,0 +1,44 @@
+/* The commands, and what they share. Each returns the process's exit code. */
+#ifndef CLARET_CLI_CLI_H
+#define CLARET_CLI_CLI_H
+
+#include <jansson.h>
+
+#include "cli/flags.h"
+
+enum cli_exit { CLI_DONE, CLI_FAILED, CLI_USAGE, CLI_NO_DEVICE };
+
+int cli_devices(const struct cli_args *args);
+int cli_train(const struct cli_args *args);
+int cli_eval(const struct cli_args *args);
+int cli_show(const struct cli_args *args);
+
+/* Prints claret_error() and returns `code`. */
+int cli_failed(enum cli_exit code);
+/* The exit code of a status that has nothing to do with the command line but what the options say. */
+enum cli_exit cli_exit_code(enum claret_status status);
+
+/* Opens a split of the option `data` and keeps as many of its images as `limit`, a key, says. */
+int cli_open_data(const struct cli_args *args, enum claret_split split, const char *limit,
+                  struct claret_dataset **dataset);
+/* Chooses the device, says which, and makes a session there. */
+int cli_open_session(const struct cli_args *args, const struct claret_network *network,
+                     const struct claret_dataset *dataset, int training, struct claret_session **session);
+/* --dump-plan: prints the session's plan. */
+int cli_dump_plan(struct claret_session *session);
+/* What "device" is in JSON: "NAME, PLATFORM, driver VERSION". NULL: out of memory. */
+json_t *cli_device_json(struct claret_session *session);
+/* An option's value as a number; options have been checked. */
+long long cli_number(const struct cli_args *args, const char *key);
+
+/* "Test loss: …" and a line for each class. */
+void cli_print_result(const struct claret_result *result, const struct claret_dataset *dataset);
+/* Adds "loss", "accuracy", "class_accuracy". */
+void cli_result_json(json_t *object, const struct claret_result *result,
+                     const struct claret_dataset *dataset);
+/* Prints and frees an object. */
+int cli_print_json(json_t *object);
+json_t *cli_json_text(const char *text);
+json_t *cli_json_number(double number); /* null where JSON has no such number */
+
+#endif

@@ -1,0 +1,91 @@
+/* What --help and the manual pages say of each command beside its options. */
+#include "cli/flags.h"
+
+static const struct cli_example devices_examples[] = {
+    {"claret devices", "all OpenCL devices, which of them work and why others do not"},
+    {"claret devices --json", "the same for scripts"},
+    {NULL, NULL},
+};
+static const char *const devices_paragraphs[] = {
+    "Lists the devices of all OpenCL platforms, numbered from 0 in one flat list. P:D is the platform and "
+    "the "
+    "device within it. Each device is tried with a small kernel: one that gives a wrong answer, cannot "
+    "compile "
+    "or whose driver aborts is shown with the reason. Below the table stands what is odd about the system, "
+    "with "
+    "the command that mends it.",
+    "With --json: {\"platforms\": [{\"index\", \"name\", \"vendor\", \"version\"}], \"devices\": "
+    "[{\"index\", "
+    "\"id\", \"platform\", \"name\", \"vendor\", \"type\", \"compute_units\", \"global_mem\", \"local_mem\", "
+    "\"max_alloc\", \"max_work_group\", \"opencl_c\", \"fp16\", \"fp64\", \"subgroups\", \"command_buffer\", "
+    "\"driver\", \"usable\", \"reason\"}]}, sizes in bytes.",
+    NULL,
+};
+
+static const struct cli_example train_examples[] = {
+    {"claret train", "SimpleCNN on the CIFAR-10 in ./data, ten epochs"},
+    {"claret train --data shapes --epochs 2", "try it without any data: a built-in set of drawn shapes"},
+    {"claret train --device gpu -b 128 --lr 0.01 -o runs/big", "larger steps on the first usable GPU"},
+    {"claret train --model mynet.net --seed 1 --json", "a network of your own, the result for a script"},
+    {NULL, NULL},
+};
+static const char *const train_paragraphs[] = {
+    "Trains a network with SGD and cross-entropy, tests it and saves its weights. Options mean what "
+    "PyTorch's "
+    "mean. Images are normalised by mean 0.5 and standard deviation 0.5 and shuffled anew each epoch.",
+    "Standard output has one line every --log-every steps, \"[EPOCH, STEP] loss: MEAN\" (the mean over those "
+    "steps), then \"Finished Training\", \"Test loss: LOSS  accuracy: PERCENT% (RIGHT/ALL)\", the accuracy "
+    "of each "
+    "class, \"Speed: N images/s\" and \"Weights: PATH sha256:HEX\". All else is on standard error. With "
+    "--json: "
+    "{\"steps\", \"epochs\", \"loss\", \"accuracy\", \"class_accuracy\", \"images_per_second\", \"weights\", "
+    "\"sha256\", \"device\"}; loss and accuracy are the test's, accuracies in percent.",
+    "The run's folder is made when training can start. It holds weights.safetensors, log.csv (epoch, step, "
+    "images, loss, lr, seconds) and config.ini, all options in force. A folder that holds a run already is "
+    "refused without --overwrite.",
+    "On SIGINT (Ctrl-C) and SIGTERM the step under way ends, the weights are saved and the signal takes its "
+    "effect. A second one ends the program at once.",
+    NULL,
+};
+
+static const struct cli_example eval_examples[] = {
+    {"claret eval --weights runs/simplecnn-001/weights.safetensors", "test saved weights on ./data"},
+    {"claret eval --weights w.safetensors --data shapes -b 100 --json", "on the built-in set, for scripts"},
+    {NULL, NULL},
+};
+static const char *const eval_paragraphs[] = {
+    "Tests saved weights on the test images: loss, accuracy overall and of each class, the confusion matrix "
+    "(a row "
+    "for each true class, a column for each class it was taken for) and the speed. The weights may come from "
+    "PyTorch: safetensors.torch.save_file(model.state_dict(), FILE).",
+    "With --json: {\"loss\", \"accuracy\", \"class_accuracy\", \"confusion\", \"images\", "
+    "\"images_per_second\", "
+    "\"weights\", \"device\"}; accuracies in percent, null for a class without images.",
+    NULL,
+};
+
+static const struct cli_example show_examples[] = {
+    {"claret show simplecnn", "the layers with shapes, parameters and multiply-adds"},
+    {"claret show mynet.net -b 128", "and the memory that training needs at that batch size"},
+    {"claret show simplecnn --dump-plan --device cpu", "the launches of a training step on a device"},
+    {NULL, NULL},
+};
+static const char *const show_paragraphs[] = {
+    "Prints a network's layer table: the shape that leaves each layer, its parameters and multiply-adds, and "
+    "the "
+    "bytes that training needs. MODEL is a name of the zoo, or the path of a network text (it has a '/' or "
+    "ends in "
+    ".net).",
+    "A network text has one layer a line, \"[NAME =] OP key=value ...\", and comments from '#'. Its first "
+    "line is "
+    "\"input CHANNELS HEIGHT WIDTH\"; a layer's input is the layer before it unless from=NAME says another.",
+    NULL,
+};
+
+const struct cli_command cli_commands[CLI_COMMAND_COUNT] = {
+    {"devices", "list the OpenCL devices and say which can be used", NULL, devices_examples,
+     devices_paragraphs},
+    {"train", "train a network, test it and save its weights", NULL, train_examples, train_paragraphs},
+    {"eval", "test saved weights", NULL, eval_examples, eval_paragraphs},
+    {"show", "show a network's layers, sizes and memory", "MODEL", show_examples, show_paragraphs},
+};

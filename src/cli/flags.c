@@ -1,0 +1,327 @@
+/* Reading a command line by the flag table: GNU's conventions. */
+#include "cli/flags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/terminal.h"
+
+const struct cli_flag cli_flags[CLI_FLAG_COUNT] = {
+#define X(id, name, letter, argument, key, commands, group, help)                                            \
+    {name, letter, argument, key, CLI_IN_##commands, CLI_GROUP_##group, help},
+    CLI_FLAG_LIST(X)
+#undef X
+};
+
+const char *const cli_groups[CLI_GROUP_COUNT] = {
+#define X(id, title) title,
+    CLI_GROUP_LIST(X)
+#undef X
+};
+
+enum { NO_FLAG = -1, SEVERAL_FLAGS = -2 };
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+#define LONGEST 40
+
+static int smallest(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Letters to insert, drop or replace to make one name of the other; -1: too long to be a name. */
+static int distance(const char *a, const char *b)
+{
+    int row[LONGEST + 1]; /* of the table: distances of a's beginning to b's beginnings */
+    size_t length = strlen(b);
+
+    if (strlen(a) > LONGEST || length > LONGEST)
+        return -1;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = (int)j;
+    for (size_t i = 0; a[i]; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i + 1;
+        for (size_t j = 0; j < length; j++) {
+            int above = row[j + 1];
+            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (a[i] != b[j]));
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+int cli_nearest(const char *name, const char *(*next)(int index, unsigned commands), unsigned commands)
+{
+    int length = (int)strlen(name), limit = length / 3 > 2 ? length / 3 : 2, best = -1;
+    const char *candidate;
+
+    for (int i = 0; (candidate = next(i, commands)); i++) {
+        int d = distance(name, candidate);
+        if (d >= 0 && d <= limit && d < (int)strlen(candidate)) {
+            best = i;
+            limit = d - 1; /* the next one must be nearer */
+        }
+    }
+    return best;
+}
+
+static const char *next_flag(int index, unsigned commands)
+{
+    if (index >= CLI_FLAG_COUNT)
+        return NULL;
+    return cli_flags[index].commands & commands ? cli_flags[index].name : "";
+}
+
+static const char *next_command(int index, unsigned commands)
+{
+    (void)commands;
+    return index < CLI_COMMAND_COUNT ? cli_commands[index].name : NULL;
+}
+
+enum cli_command_id cli_command_find(const char *name)
+{
+    int i = 0;
+
+    while (i < CLI_COMMAND_COUNT && strcmp(cli_commands[i].name, name) != 0)
+        i++;
+    return (enum cli_command_id)i;
+}
+
+void cli_command_unknown(const char *name)
+{
+    int near = cli_nearest(name, next_command, 0);
+
+    if (near >= 0)
+        cli_error("there is no command '%s'; did you mean '%s'?", name, cli_commands[near].name);
+    else
+        cli_error("there is no command '%s'; see claret --help", name);
+}
+
+/* ---- flags -------------------------------------------------------------------------------------- */
+
+static bool same_key(const struct cli_flag *a, const struct cli_flag *b)
+{
+    return a->key && b->key && strcmp(a->key, b->key) == 0;
+}
+
+/* The flag of that name, or the only one that begins so, among those of `commands`. */
+static int find_long(const char *name, size_t length, unsigned commands)
+{
+    int found = NO_FLAG;
+
+    for (int i = 0; i < CLI_FLAG_COUNT; i++) {
+        if (!(cli_flags[i].commands & commands) || strncmp(cli_flags[i].name, name, length) != 0)
+            continue;
+        if (cli_flags[i].name[length] == '\0')
+            return i;
+        if (found == NO_FLAG)
+            found = i;
+        else if (found >= 0 && !same_key(&cli_flags[found], &cli_flags[i]))
+            found = SEVERAL_FLAGS;
+    }
+    return length ? found : NO_FLAG;
+}
+
+static int find_letter(char letter, unsigned commands)
+{
+    for (int i = 0; i < CLI_FLAG_COUNT; i++)
+        if (cli_flags[i].letter == letter && (cli_flags[i].commands & commands))
+            return i;
+    return NO_FLAG;
+}
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0';
+}
+
+/* Whether the option `word` takes the next word as its value, whichever command it belongs to. */
+static bool takes_next(const char *word)
+{
+    int flag;
+
+    if (word[1] == '-') {
+        flag = find_long(word + 2, strlen(word + 2), CLI_IN_ALL);
+        return flag >= 0 && cli_flags[flag].argument;
+    }
+    for (const char *letter = word + 1; *letter; letter++) {
+        flag = find_letter(*letter, CLI_IN_ALL);
+        if (flag >= 0 && cli_flags[flag].argument)
+            return letter[1] == '\0';
+    }
+    return false;
+}
+
+int cli_find_word(int argc, char **argv, int from)
+{
+    for (int i = from; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1 < argc ? i + 1 : argc;
+        if (!is_option(argv[i]))
+            return i;
+        if (takes_next(argv[i]))
+            i++;
+    }
+    return argc;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------ */
+
+struct parser {
+    enum cli_command_id command;
+    unsigned mask;
+    int argc, at; /* at: the word being read */
+    char **argv;
+    int skip;
+    struct cli_args *args;
+};
+
+static void unknown_option(const struct parser *parser, const char *name)
+{
+    int near = cli_nearest(name, next_flag, parser->mask);
+    int other = find_long(name, strlen(name), CLI_IN_ALL);
+    const char *command = parser->command < CLI_COMMAND_COUNT ? cli_commands[parser->command].name : NULL;
+
+    if (other >= 0 && strcmp(cli_flags[other].name, name) == 0 && !command)
+        cli_error("--%s stands without a command; see claret --help", name);
+    else if (other >= 0 && strcmp(cli_flags[other].name, name) == 0)
+        cli_error("--%s is not an option of claret %s", name, command);
+    else if (near >= 0)
+        cli_error("there is no option --%s; did you mean --%s?", name, cli_flags[near].name);
+    else
+        cli_error("there is no option --%s; see claret%s%s --help", name, command ? " " : "",
+                  command ? command : "");
+}
+
+static void several_options(const struct parser *parser, const char *name)
+{
+    char list[512] = "";
+    size_t used = 0, length = strlen(name);
+
+    for (int i = 0; i < CLI_FLAG_COUNT; i++) {
+        const char *flag = cli_flags[i].name;
+        if (!(cli_flags[i].commands & parser->mask) || strncmp(flag, name, length) != 0)
+            continue;
+        if (used + strlen(flag) + 8 > sizeof(list))
+            break;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, " --%s", flag);
+    }
+    cli_error("--%s may be any of%s", name, list);
+}
+
+static bool take(struct parser *parser, int flag, const char *value)
+{
+    const struct cli_flag *row = &cli_flags[flag];
+
+    if (!value && row->argument) {
+        if (++parser->at >= parser->argc || parser->at == parser->skip) {
+            cli_error("--%s needs a value: %s", row->name, row->argument);
+            return false;
+        }
+        value = parser->argv[parser->at];
+    }
+    parser->args->value[flag] = value ? value : "";
+    if (!row->key)
+        return true;
+    if (claret_options_set(parser->args->options, row->key, row->argument ? value : "true") == CLARET_OK)
+        return true;
+    cli_error("--%s", claret_error());
+    return false;
+}
+
+static bool read_long(struct parser *parser, const char *word)
+{
+    char name[LONGEST + 1];
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    int flag = find_long(word, length, parser->mask);
+
+    snprintf(name, sizeof(name), "%.*s", (int)(length < LONGEST ? length : LONGEST), word);
+    if (flag == SEVERAL_FLAGS) {
+        several_options(parser, name);
+        return false;
+    }
+    if (flag == NO_FLAG) {
+        unknown_option(parser, name);
+        return false;
+    }
+    if (equals && !cli_flags[flag].argument) {
+        cli_error("--%s takes no value", cli_flags[flag].name);
+        return false;
+    }
+    return take(parser, flag, equals ? equals + 1 : NULL);
+}
+
+/* "-qb8": switches, then at most one option with its value attached or in the next word. */
+static bool read_letters(struct parser *parser, const char *letters)
+{
+    for (; *letters; letters++) {
+        int flag = find_letter(*letters, parser->mask);
+        if (flag < 0) {
+            cli_error("there is no option -%c", *letters);
+            return false;
+        }
+        if (cli_flags[flag].argument)
+            return take(parser, flag, letters[1] ? letters + 1 : NULL);
+        if (!take(parser, flag, NULL))
+            return false;
+    }
+    return true;
+}
+
+static bool read_operand(struct parser *parser, char *word)
+{
+    bool known = parser->command < CLI_COMMAND_COUNT;
+
+    if (known && cli_commands[parser->command].operand && !parser->args->operand) {
+        parser->args->operand = word;
+        return true;
+    }
+    cli_error("'%s' is one word too many%s%s", word, known ? " for claret " : "",
+              known ? cli_commands[parser->command].name : "");
+    return false;
+}
+
+static bool read_words(struct parser *parser)
+{
+    bool options_end = false;
+
+    for (parser->at = 1; parser->at < parser->argc; parser->at++) {
+        char *word = parser->argv[parser->at];
+        bool right;
+        if (parser->at == parser->skip)
+            continue;
+        if (!options_end && strcmp(word, "--") == 0) {
+            options_end = true;
+            continue;
+        }
+        if (options_end || !is_option(word))
+            right = read_operand(parser, word);
+        else if (word[1] == '-')
+            right = read_long(parser, word + 2);
+        else
+            right = read_letters(parser, word + 1);
+        if (!right)
+            return false;
+        if (parser->args->value[CLI_HELP] || parser->args->value[CLI_VERSION])
+            return true;
+    }
+    return true;
+}
+
+bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args)
+{
+    struct parser parser = {command, 1U << command, argc, 1, argv, skip, args};
+    const char *device = getenv("CLARET_DEVICE");
+
+    *args = (struct cli_args){0};
+    if (claret_options_create(&args->options) != CLARET_OK ||
+        (device && claret_options_set(args->options, "device", device) != CLARET_OK)) {
+        cli_error("%s", claret_error());
+        return false;
+    }
+    return read_words(&parser);
+}

@@ -1,0 +1,144 @@
+/* The command's flags and commands: one table that parsing, --help, the manual pages and bash's completion
+ * come from. Defaults are the library's (claret_options_get) and stand nowhere else. */
+#ifndef CLARET_CLI_FLAGS_H
+#define CLARET_CLI_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <claret/claret.h>
+
+enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_COMMAND_COUNT };
+
+/* Which commands a flag belongs to. NONE: `claret` without a command. */
+enum cli_mask {
+    CLI_IN_D = 1 << CLI_DEVICES,
+    CLI_IN_T = 1 << CLI_TRAIN,
+    CLI_IN_E = 1 << CLI_EVAL,
+    CLI_IN_S = 1 << CLI_SHOW,
+    CLI_IN_NONE = 1 << CLI_COMMAND_COUNT,
+    CLI_IN_TE = CLI_IN_T | CLI_IN_E,
+    CLI_IN_TS = CLI_IN_T | CLI_IN_S,
+    CLI_IN_TES = CLI_IN_TE | CLI_IN_S,
+    CLI_IN_DTES = CLI_IN_TES | CLI_IN_D,
+    CLI_IN_ALL = CLI_IN_DTES | CLI_IN_NONE
+};
+
+/* Headings of --help. */
+#define CLI_GROUP_LIST(X)                                                                                    \
+    X(DATA, "Network and data")                                                                              \
+    X(TRAINING, "Training")                                                                                  \
+    X(RUN, "The run's folder")                                                                               \
+    X(DEVICE, "Device")                                                                                      \
+    X(OUTPUT, "Output")
+
+enum cli_group {
+#define X(id, title) CLI_GROUP_##id,
+    CLI_GROUP_LIST(X)
+#undef X
+        CLI_GROUP_COUNT
+};
+
+/* X(id, name, letter or 0, argument or NULL, the option's key in the library or NULL, commands, group, help)
+ */
+#define CLI_FLAG_LIST(X)                                                                                     \
+    X(MODEL, "model", 0, "NAME|FILE", "model", TE, DATA,                                                     \
+      "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
+    X(WEIGHTS, "weights", 0, "FILE", NULL, E, DATA, "the safetensors file to evaluate; has to be given")     \
+    X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
+      "CIFAR-10: a folder that is or holds cifar-10-batches-bin or cifar-10-batches-py; or shapes, the "     \
+      "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
+    X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \
+    X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
+      "start from these weights (safetensors) instead of random ones")                                       \
+    X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
+    X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
+    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TES, TRAINING, "images in a step")                   \
+    X(EPOCHS, "epochs", 0, "N", "epochs", T, TRAINING, "times to go through the training images")            \
+    X(MAX_STEPS, "max-steps", 0, "N", "max-steps", T, TRAINING,                                              \
+      "end as if finished after N steps over all epochs; 0: no limit")                                       \
+    X(LR, "lr", 0, "RATE", "lr", T, TRAINING, "learning rate")                                               \
+    X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "momentum of SGD")                              \
+    X(WEIGHT_DECAY, "weight-decay", 0, "X", "weight-decay", T, TRAINING, "L2 decay, added to the gradient")  \
+    X(DAMPENING, "dampening", 0, "X", "dampening", T, TRAINING, "dampening of the momentum")                 \
+    X(NESTEROV, "nesterov", 0, NULL, "nesterov", T, TRAINING, "Nesterov's momentum")                         \
+    X(SEED, "seed", 0, "N", "seed", T, TRAINING, "of the initial weights and the shuffling")                 \
+    X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
+    X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \
+    X(LOG_EVERY, "log-every", 0, "N", "log-every", T, TRAINING, "steps from one loss line to the next")      \
+    X(OUT, "out", 'o', "DIR", "out", T, RUN, "the folder; not given: runs/MODEL-NNN, the next free number")  \
+    X(OVERWRITE, "overwrite", 0, NULL, "overwrite", T, RUN, "replace the files of a run that is there")      \
+    X(DEVICE, "device", 0, "SEL", "device", TES, DEVICE,                                                     \
+      "its number in `claret devices`, P:D, part of its name, or gpu, cpu, accelerator; not given: "         \
+      "CLARET_DEVICE of the environment, else the first usable GPU, else accelerator, else CPU")             \
+    X(PLATFORM, "platform", 0, "SEL", "platform", TES, DEVICE,                                               \
+      "a platform's number or part of its name: only its devices count, a number in --device too")           \
+    X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", TES, DEVICE,                                        \
+      "use at most so many bytes of the device's memory; K, M and G are binary; 0: what there is")           \
+    X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TES, DEVICE,                                            \
+      "keep compiled programs there; not given: $XDG_CACHE_HOME/claret, else ~/.cache/claret")               \
+    X(NO_CACHE, "no-cache", 0, NULL, "no-cache", TES, DEVICE, "neither read nor write compiled programs")    \
+    X(KERNEL_DIR, "kernel-dir", 0, "DIR", "kernel-dir", TES, DEVICE,                                         \
+      "take the .cl sources from there instead of the embedded ones")                                        \
+    X(DUMP_PLAN, "dump-plan", 0, NULL, NULL, TS, OUTPUT,                                                     \
+      "print the launches of a training step and their memory, and end")                                     \
+    X(JSON, "json", 0, NULL, NULL, DTES, OUTPUT,                                                             \
+      "one JSON object on standard output at the end; what would be there goes to standard error")           \
+    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TE, OUTPUT,                                                 \
+      "no progress line (there is none without a terminal)")                                                 \
+    X(QUIET, "quiet", 'q', NULL, NULL, DTES, OUTPUT, "only warnings and errors on standard error")           \
+    X(VERBOSE, "verbose", 'v', NULL, NULL, DTES, OUTPUT, "more on standard error")                           \
+    X(HELP, "help", 'h', NULL, NULL, ALL, OUTPUT, "print this help and end")                                 \
+    X(VERSION, "version", 0, NULL, NULL, ALL, OUTPUT, "print the version and end")
+
+enum cli_flag_id {
+#define X(id, name, letter, argument, key, commands, group, help) CLI_##id,
+    CLI_FLAG_LIST(X)
+#undef X
+        CLI_FLAG_COUNT
+};
+
+struct cli_flag {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: a switch */
+    const char *key;      /* NULL: not an option of the library */
+    unsigned commands;    /* enum cli_mask */
+    enum cli_group group;
+    const char *help;
+};
+extern const struct cli_flag cli_flags[CLI_FLAG_COUNT];
+extern const char *const cli_groups[CLI_GROUP_COUNT];
+
+struct cli_example {
+    const char *line, *text;
+};
+struct cli_command {
+    const char *name, *summary;
+    const char *operand;                /* what may stand besides options, NULL: nothing */
+    const struct cli_example *examples; /* line NULL ends them */
+    const char *const *paragraphs;      /* of the manual page; NULL ends them */
+};
+extern const struct cli_command cli_commands[CLI_COMMAND_COUNT];
+
+/* A command line, read. Texts point into argv. */
+struct cli_args {
+    struct claret_options *options;
+    const char *value[CLI_FLAG_COUNT]; /* "" for a switch; NULL: not given */
+    const char *operand;               /* NULL: not given */
+};
+
+/* The index in argv of the first word that is neither an option nor an option's value; argc: none. */
+int cli_find_word(int argc, char **argv, int from);
+/* The command of that name, CLI_COMMAND_COUNT: none. */
+enum cli_command_id cli_command_find(const char *name);
+/* Says that there is no such command, with the nearest one. */
+void cli_command_unknown(const char *name);
+/* Reads the words of argv but `skip` (the command's own; 0: none) as `command`'s, CLI_COMMAND_COUNT: as
+ * claret's own. false: said what is wrong. Stops at --help or --version. Where it was opened, args->options
+ * is to be destroyed. */
+bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
+/* "--batch-size", or what else of the list is like `name`; -1: nothing. next(i) returns NULL past the end. */
+int cli_nearest(const char *name, const char *(*next)(int index, unsigned commands), unsigned commands);
+
+#endif

@@ -1,0 +1,129 @@
+/* From options to data, device and session, with what is said on the way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/terminal.h"
+
+int cli_failed(enum cli_exit code)
+{
+    const char *text = claret_error();
+
+    cli_error("%s", text[0] ? text : "failed without a reason: a fault of claret itself");
+    return (int)code;
+}
+
+enum cli_exit cli_exit_code(enum claret_status status)
+{
+    switch (status) {
+    case CLARET_OK:
+        return CLI_DONE;
+    case CLARET_INVALID:
+    case CLARET_AMBIGUOUS:
+        return CLI_USAGE;
+    case CLARET_NO_DEVICE:
+        return CLI_NO_DEVICE;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+long long cli_number(const struct cli_args *args, const char *key)
+{
+    return strtoll(claret_options_get(args->options, key), NULL, 10);
+}
+
+int cli_open_data(const struct cli_args *args, enum claret_split split, const char *limit,
+                  struct claret_dataset **dataset)
+{
+    struct claret_dataset *opened = NULL;
+
+    if (claret_dataset_open(claret_options_get(args->options, "data"), split, &opened) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    if (claret_dataset_limit(opened, (size_t)cli_number(args, limit)) != CLARET_OK) {
+        claret_dataset_destroy(opened);
+        return cli_failed(CLI_FAILED);
+    }
+    *dataset = opened;
+    return CLI_DONE;
+}
+
+static void print_advice(const struct claret_devices *devices)
+{
+    const char *paragraph;
+
+    for (size_t i = 0; (paragraph = claret_devices_advice(devices, i)); i++)
+        cli_note("\n%s", paragraph);
+}
+
+/* Says which device it will be before anything is compiled for it, which may take a while. */
+static int choose_device(const struct cli_args *args)
+{
+    struct claret_devices *devices = NULL;
+    const char *device = claret_options_get(args->options, "device"), *note = "";
+    size_t index = 0;
+    int code = CLI_DONE;
+
+    if (claret_devices_list(&devices) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    enum claret_status status =
+        claret_devices_choose(devices, device, claret_options_get(args->options, "platform"), &index, &note);
+    if (status == CLARET_OK) {
+        cli_note("device %zu (%s): %s, %s, driver %s", index,
+                 claret_devices_text(devices, index, CLARET_DEVICE_ID),
+                 claret_devices_text(devices, index, CLARET_DEVICE_NAME),
+                 claret_devices_text(devices, index, CLARET_DEVICE_PLATFORM_NAME),
+                 claret_devices_text(devices, index, CLARET_DEVICE_DRIVER));
+        if (note && note[0])
+            cli_note("%s", note);
+    } else {
+        code = cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
+        if (device[0] && !args->value[CLI_DEVICE])
+            cli_error("the device is what CLARET_DEVICE in the environment says");
+        if (code == CLI_NO_DEVICE)
+            print_advice(devices);
+    }
+    claret_devices_destroy(devices);
+    return code;
+}
+
+int cli_open_session(const struct cli_args *args, const struct claret_network *network,
+                     const struct claret_dataset *dataset, int training, struct claret_session **session)
+{
+    char *programs = NULL;
+    int code = choose_device(args);
+
+    if (code != CLI_DONE)
+        return code;
+    enum claret_status status = claret_session_create(network, args->options, dataset, training, session);
+    if (status != CLARET_OK)
+        return cli_failed(cli_exit_code(status));
+    if (claret_session_report(*session, CLARET_REPORT_PROGRAMS, &programs) == CLARET_OK && programs[0])
+        cli_note("%.*s", (int)(strlen(programs) - (programs[strlen(programs) - 1] == '\n')), programs);
+    claret_text_free(programs);
+    return CLI_DONE;
+}
+
+int cli_dump_plan(struct claret_session *session)
+{
+    char *plan = NULL;
+
+    if (claret_session_report(session, CLARET_REPORT_PLAN, &plan) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    cli_out("%s", plan);
+    claret_text_free(plan);
+    return CLI_DONE;
+}
+
+json_t *cli_device_json(struct claret_session *session)
+{
+    char *line = NULL;
+
+    if (claret_session_report(session, CLARET_REPORT_DEVICE, &line) != CLARET_OK)
+        return json_null();
+    line[strcspn(line, "\n")] = '\0';
+    const char *name = strstr(line, "): ");
+    json_t *text = cli_json_text(name ? name + 3 : line);
+    claret_text_free(line);
+    return text;
+}

@@ -1,0 +1,69 @@
+/* claret show */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/terminal.h"
+
+/* The plan depends on a device and on the kind of data: bytes, as images are. */
+static int dump_plan(const struct cli_args *args, const struct claret_network *network)
+{
+    struct claret_dataset *dataset = NULL;
+    struct claret_session *session = NULL;
+    int shape[3], classes = 0, code;
+    const int32_t label = 0;
+
+    claret_network_shape(network, shape, &classes);
+    void *image = calloc((size_t)shape[0] * (size_t)shape[1], (size_t)shape[2]); /* (C, H, W) */
+    if (!image) {
+        cli_error("host memory is used up");
+        return CLI_FAILED;
+    }
+    if (claret_dataset_from_arrays(CLARET_U8, image, &label, 1, shape[0], shape[1], shape[2], classes,
+                                   &dataset) != CLARET_OK)
+        code = cli_failed(CLI_FAILED);
+    else
+        code = cli_open_session(args, network, dataset, 1, &session);
+    if (code == CLI_DONE)
+        code = cli_dump_plan(session);
+    claret_session_destroy(session);
+    claret_dataset_destroy(dataset);
+    free(image);
+    return code;
+}
+
+static int describe(const struct cli_args *args, const struct claret_network *network)
+{
+    int batch = (int)cli_number(args, "batch-size");
+    char *text = NULL, *json = NULL;
+    int code = CLI_DONE;
+
+    if (claret_network_describe(network, batch, &text) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    cli_out("%s", text);
+    if (args->value[CLI_JSON]) {
+        if (claret_network_describe_json(network, batch, &json) == CLARET_OK)
+            cli_out_json(json);
+        else
+            code = cli_failed(CLI_FAILED);
+    }
+    claret_text_free(json);
+    claret_text_free(text);
+    return code;
+}
+
+int cli_show(const struct cli_args *args)
+{
+    struct claret_network *network = NULL;
+
+    if (!args->operand) {
+        cli_error("claret show needs a network: the path of a network text, or a name of the zoo:");
+        for (size_t i = 0; claret_network_zoo(i); i++)
+            cli_error("  %s", claret_network_zoo(i));
+        return CLI_USAGE;
+    }
+    if (claret_network_load(args->operand, &network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    int code = args->value[CLI_DUMP_PLAN] ? dump_plan(args, network) : describe(args, network);
+    claret_network_destroy(network);
+    return code;
+}

@@ -1,0 +1,198 @@
+/* claret train */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+struct training {
+    const struct cli_args *args;
+    struct claret_network *network;
+    struct claret_dataset *train, *test;
+    struct claret_session *session;
+    struct claret_run *run;
+    struct claret_result *result; /* NULL: not tested */
+    char *weights;                /* path; NULL: not saved */
+    char sha256[65];
+    long long epochs, batch;
+};
+
+/* ---- as it goes --------------------------------------------------------------------------------- */
+
+static void on_loss(void *user, int epoch, size_t step, double loss)
+{
+    struct training *training = user;
+
+    /* Nobody reads on (a closed pipe, a full disk): end as on a signal. */
+    if (!cli_out("[%d, %5zu] loss: %.3f\n", epoch, step, loss))
+        claret_session_stop(training->session);
+}
+
+static void on_epoch(void *user, int epoch, double loss, double seconds, size_t images)
+{
+    struct training *training = user;
+
+    cli_note("epoch %d of %lld: loss %.4f, %zu images in %.1f s, %.1f images/s", epoch, training->epochs,
+             loss, images, seconds, seconds > 0 ? (double)images / seconds : 0.0);
+}
+
+static void on_progress(void *user, size_t step, size_t steps, int epoch, double images_per_second)
+{
+    struct training *training = user;
+    double left =
+        images_per_second > 0 ? (double)(steps - step) * (double)training->batch / images_per_second : 0.0;
+    long long seconds = (long long)(left < 1e9 ? left + 0.5 : 1e9);
+
+    cli_progress("epoch %d/%lld  step %zu/%zu  %.0f images/s  %lld:%02lld:%02lld left", epoch,
+                 training->epochs, step, steps, images_per_second, seconds / 3600, seconds / 60 % 60,
+                 seconds % 60);
+}
+
+/* ---- before ------------------------------------------------------------------------------------- */
+
+/* Everything that can be wrong is found before the run's folder is made. */
+static int prepare(struct training *training)
+{
+    const struct cli_args *args = training->args;
+    bool dump = args->value[CLI_DUMP_PLAN] != NULL;
+
+    training->epochs = cli_number(args, "epochs");
+    training->batch = cli_number(args, "batch-size");
+    if (claret_network_load(claret_options_get(args->options, "model"), &training->network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    if (!dump && claret_run_check(args->options, training->network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    int code = cli_open_data(args, CLARET_TRAIN, "limit-train", &training->train);
+    if (code == CLI_DONE)
+        code = cli_open_data(args, CLARET_TEST, "limit-test", &training->test);
+    if (code != CLI_DONE)
+        return code;
+    size_t count = claret_dataset_count(training->train);
+    if ((size_t)training->batch > count) {
+        cli_error("--batch-size %lld is more than the %zu training images", training->batch, count);
+        return CLI_USAGE;
+    }
+    return cli_open_session(args, training->network, training->train, 1, &training->session);
+}
+
+/* ---- training ----------------------------------------------------------------------------------- */
+
+static int save(struct training *training)
+{
+    static const char name[] = "/weights.safetensors";
+    const char *folder = claret_run_folder(training->run);
+    size_t length = strlen(folder);
+    char *path = malloc(length + sizeof(name));
+
+    if (!path) {
+        cli_error("host memory is used up");
+        return CLI_FAILED;
+    }
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    memcpy(path, folder, length);
+    memcpy(path + length, name, sizeof(name));
+    if (claret_session_save(training->session, path, training->sha256) != CLARET_OK) {
+        free(path);
+        return cli_failed(CLI_FAILED);
+    }
+    training->weights = path;
+    return CLI_DONE;
+}
+
+static int run(struct training *training, bool *stopped)
+{
+    struct claret_train_callbacks *callbacks = NULL;
+
+    /* From here on there is something to leave whole. */
+    cli_signals_catch(training->session);
+    if (claret_run_create(training->args->options, training->network, &training->run) != CLARET_OK ||
+        claret_train_callbacks_create(&callbacks) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    claret_train_callbacks_set(callbacks, training, on_loss, on_epoch,
+                               cli_progress_wanted() ? on_progress : NULL);
+    enum claret_status status =
+        claret_session_train(training->session, training->train, training->run, callbacks);
+    claret_train_callbacks_destroy(callbacks);
+    cli_progress_clear();
+    if (status != CLARET_OK && status != CLARET_STOPPED)
+        return cli_failed(cli_exit_code(status));
+    const char *unheard = cli_out_error();
+    *stopped = status == CLARET_STOPPED || cli_signals_caught() || unheard;
+    /* Before the test, which takes a while and may be interrupted too. */
+    int code = save(training);
+    if (code == CLI_DONE && unheard)
+        cli_error("standard output cannot be written (%s): stopped after %zu steps, the weights are in %s",
+                  unheard, claret_session_steps(training->session), training->weights);
+    else if (code == CLI_DONE && *stopped)
+        cli_note("stopped after %zu steps, the weights are in %s", claret_session_steps(training->session),
+                 training->weights);
+    return code;
+}
+
+/* ---- after -------------------------------------------------------------------------------------- */
+
+static double images_per_second(const struct claret_session *session)
+{
+    double seconds = claret_session_seconds(session);
+
+    return seconds > 0 ? (double)claret_session_images(session) / seconds : 0.0;
+}
+
+static int test(struct training *training)
+{
+    cli_out("Finished Training\n");
+    if (claret_session_evaluate(training->session, training->test, &training->result) != CLARET_OK)
+        return cli_signals_caught() ? CLI_DONE : cli_failed(CLI_FAILED);
+    cli_print_result(training->result, training->test);
+    cli_out("Speed: %.1f images/s\n", images_per_second(training->session));
+    return CLI_DONE;
+}
+
+static int print_training_json(struct training *training)
+{
+    const struct claret_session *session = training->session;
+    json_t *object = json_object();
+
+    json_object_set_new(object, "steps", json_integer((json_int_t)claret_session_steps(session)));
+    json_object_set_new(object, "epochs", json_integer((json_int_t)claret_session_epochs(session)));
+    cli_result_json(object, training->result, training->test);
+    json_object_set_new(object, "images_per_second", cli_json_number(images_per_second(session)));
+    json_object_set_new(object, "weights", cli_json_text(training->weights));
+    json_object_set_new(object, "sha256", cli_json_text(training->sha256));
+    json_object_set_new(object, "device", cli_device_json(training->session));
+    return cli_print_json(object);
+}
+
+static int train_and_test(struct training *training)
+{
+    bool stopped = false;
+    int code = run(training, &stopped);
+
+    if (code == CLI_DONE && !stopped)
+        code = test(training);
+    if (training->weights)
+        cli_out("Weights: %s sha256:%s\n", training->weights, training->sha256);
+    if (code == CLI_DONE && training->result && training->args->value[CLI_JSON])
+        code = print_training_json(training);
+    return code;
+}
+
+int cli_train(const struct cli_args *args)
+{
+    struct training training = {.args = args};
+    int code = prepare(&training);
+
+    if (code == CLI_DONE)
+        code = args->value[CLI_DUMP_PLAN] ? cli_dump_plan(training.session) : train_and_test(&training);
+    cli_signals_forget_session();
+    free(training.weights);
+    claret_result_destroy(training.result);
+    claret_run_destroy(training.run);
+    claret_session_destroy(training.session);
+    claret_dataset_destroy(training.test);
+    claret_dataset_destroy(training.train);
+    claret_network_destroy(training.network);
+    return code;
+}

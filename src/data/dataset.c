@@ -1,0 +1,226 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "source.h"
+
+#define MAX_CLASSES (1 << 20)
+
+static size_t element_size(enum claret_element element)
+{
+    return element == CLARET_U8 ? 1 : sizeof(float);
+}
+
+/* ---- making -------------------------------------------------------------------------------------------- */
+
+static enum claret_status number_classes(struct claret_dataset *dataset)
+{
+    char number[16];
+
+    dataset->class_names = calloc((size_t)dataset->classes, sizeof(*dataset->class_names));
+    if (!dataset->class_names)
+        return claret_no_memory();
+    for (int i = 0; i < dataset->classes; i++) {
+        claret_print(number, sizeof(number), "%d", i);
+        dataset->class_names[i] = claret_strdup(number);
+        if (!dataset->class_names[i])
+            return claret_no_memory();
+    }
+    return CLARET_OK;
+}
+
+/* a * b into *product; false: too large for an object. */
+static bool multiply(size_t a, size_t b, size_t *product)
+{
+    if (b && a > PTRDIFF_MAX / b)
+        return false;
+    *product = a * b;
+    return true;
+}
+
+enum claret_status claret_dataset_allocate(enum claret_element element, int channels, int height, int width,
+                                           int classes, size_t count, struct claret_dataset **dataset)
+{
+    struct claret_dataset *made;
+    enum claret_status status = CLARET_OK;
+    size_t image = element_size(element), images, labels;
+
+    if (!multiply(image, (size_t)channels, &image) || !multiply(image, (size_t)height, &image) ||
+        !multiply(image, (size_t)width, &image) || !multiply(image, count, &images) ||
+        !multiply(sizeof(int32_t), count, &labels))
+        return claret_fail(CLARET_INVALID, "data set: %zu images of %dx%dx%d are more than can be addressed",
+                           count, channels, height, width);
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return claret_no_memory();
+    made->element = element;
+    made->channels = channels;
+    made->height = height;
+    made->width = width;
+    made->classes = classes;
+    made->count = made->total = count;
+    made->image_bytes = image;
+    for (int c = 0; c < 4; c++)
+        made->mean[c] = made->std[c] = 0.5f;
+    made->images = malloc(images);
+    made->labels = malloc(labels);
+    if (!made->images || !made->labels)
+        status = claret_no_memory();
+    else
+        status = number_classes(made);
+    if (status != CLARET_OK) {
+        claret_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return CLARET_OK;
+}
+
+enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, const char *const *names)
+{
+    for (int i = 0; i < dataset->classes; i++) {
+        char *name = claret_strdup(names[i]);
+        if (!name)
+            return claret_no_memory();
+        free(dataset->class_names[i]);
+        dataset->class_names[i] = name;
+    }
+    return CLARET_OK;
+}
+
+enum claret_status claret_dataset_open(const char *path, enum claret_split split,
+                                       struct claret_dataset **dataset)
+{
+    claret_error_clear();
+    if (!path || !*path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
+        return claret_fail(CLARET_INVALID, "claret_dataset_open: needs a path, a split and where to put it");
+    if (strcmp(path, "shapes") == 0)
+        return claret_shapes_create(split, dataset);
+    return claret_cifar_open(path, split, dataset);
+}
+
+static enum claret_status check_arrays(enum claret_element element, const void *images, const int32_t *labels,
+                                       size_t count, int channels, int height, int width, int classes)
+{
+    if (!images || !labels || !count)
+        return claret_fail(CLARET_INVALID, "data set: needs images and labels, at least one");
+    if (element != CLARET_U8 && element != CLARET_F32)
+        return claret_fail(CLARET_INVALID, "data set: element type %d is neither CLARET_U8 nor CLARET_F32",
+                           (int)element);
+    if (channels < 1 || height < 1 || width < 1)
+        return claret_fail(CLARET_INVALID, "data set: images of %dx%dx%d cannot be", channels, height, width);
+    if (element == CLARET_U8 && channels > 4)
+        return claret_fail(CLARET_INVALID,
+                           "data set: U8 images have at most 4 channels, not %d; give them as F32", channels);
+    if (classes < 1 || classes > MAX_CLASSES)
+        return claret_fail(CLARET_INVALID, "data set: %d classes, where 1 to %d can be", classes,
+                           MAX_CLASSES);
+    for (size_t i = 0; i < count; i++) {
+        if (labels[i] < 0 || labels[i] >= classes)
+            return claret_fail(CLARET_INVALID, "data set: image %zu has label %d, where 0 to %d can be", i,
+                               (int)labels[i], classes - 1);
+    }
+    return CLARET_OK;
+}
+
+enum claret_status claret_dataset_from_arrays(enum claret_element element, const void *images,
+                                              const int32_t *labels, size_t count, int channels, int height,
+                                              int width, int classes, struct claret_dataset **dataset)
+{
+    struct claret_dataset *made;
+
+    claret_error_clear();
+    CLARET_TRY(check_arrays(element, images, labels, count, channels, height, width, classes));
+    CLARET_TRY(claret_dataset_allocate(element, channels, height, width, classes, count, &made));
+    memcpy(made->images, images, count * made->image_bytes);
+    memcpy(made->labels, labels, count * sizeof(*labels));
+    *dataset = made;
+    return CLARET_OK;
+}
+
+void claret_dataset_destroy(struct claret_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    for (int i = 0; dataset->class_names && i < dataset->classes; i++)
+        free(dataset->class_names[i]);
+    free(dataset->class_names);
+    free(dataset->images);
+    free(dataset->labels);
+    free(dataset);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset, const float *mean,
+                                                    const float *std)
+{
+    claret_error_clear();
+    if (dataset->element != CLARET_U8)
+        return claret_fail(CLARET_INVALID, "normalisation: F32 images are taken as they are");
+    for (int c = 0; c < dataset->channels; c++) {
+        if (!isfinite(mean[c]) || !isfinite(std[c]) || !(std[c] > 0))
+            return claret_fail(
+                CLARET_INVALID,
+                "normalisation: channel %d has mean %g and std %g; both must be finite, std above 0", c,
+                (double)mean[c], (double)std[c]);
+    }
+    memcpy(dataset->mean, mean, (size_t)dataset->channels * sizeof(*mean));
+    memcpy(dataset->std, std, (size_t)dataset->channels * sizeof(*std));
+    return CLARET_OK;
+}
+
+enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count)
+{
+    claret_error_clear();
+    dataset->count = count && count < dataset->total ? count : dataset->total;
+    return CLARET_OK;
+}
+
+void claret_dataset_table(const struct claret_dataset *dataset, float *table)
+{
+    for (int c = 0; c < dataset->channels; c++) {
+        for (int v = 0; v < 256; v++) {
+            /* One operation a statement: each result is rounded to float32, as PyTorch rounds it. */
+            float scaled = (float)v / 255.0f;
+            float centred = scaled - dataset->mean[c];
+            table[c * 256 + v] = centred / dataset->std[c];
+        }
+    }
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------- */
+
+size_t claret_dataset_count(const struct claret_dataset *dataset)
+{
+    return dataset->count;
+}
+
+int claret_dataset_classes(const struct claret_dataset *dataset)
+{
+    return dataset->classes;
+}
+
+const char *claret_dataset_class_name(const struct claret_dataset *dataset, int label)
+{
+    if (label < 0 || label >= dataset->classes)
+        return "";
+    return dataset->class_names[label];
+}
+
+void claret_dataset_shape(const struct claret_dataset *dataset, int shape[3])
+{
+    shape[0] = dataset->channels;
+    shape[1] = dataset->height;
+    shape[2] = dataset->width;
+}
+
+const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index, int32_t *label)
+{
+    if (index >= dataset->count)
+        return NULL;
+    if (label)
+        *label = dataset->labels[index];
+    return dataset->images + index * dataset->image_bytes;
+}

@@ -1,0 +1,184 @@
+"""What goes wrong while the command works: streams, disks, kernels, caches, data."""
+import glob
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import harness
+from harness import TRAIN
+
+
+class Streams(harness.Case):
+    def test_stdout_that_is_full(self):
+        for words in (("devices",), ("--help",), ("train", "--help"), ("show", "simplecnn"), ("devices", "--json")):
+            with open("/dev/full", "w") as full:
+                result = self.run_claret(*words, code=1, stdout=full)
+            self.assertIn("standard output cannot be written", result.err)
+        with open("/dev/full", "w") as full:
+            result = self.run_claret(*TRAIN, code=1, stdout=full)
+        self.assertEqual(result.err.count("standard output cannot be written"), 1, str(result))
+        self.check_run("runs/simplecnn-001")
+
+    def check_run(self, folder):
+        """A whole run is there, nothing under a temporary name, and the weights can be used."""
+        self.assertEqual(self.files(folder), ["config.ini", "log.csv", "weights.safetensors"])
+        self.run_claret("eval", "--data", "shapes", "--limit-test", "20", "--weights",
+                        folder + "/weights.safetensors")
+
+    def test_reader_that_goes_away(self):
+        process = self.start(*TRAIN, "--epochs", "1000000", "--log-every", "1")
+        self.assertRegex(process.stdout.readline(), r"\A\[1,     1\] loss: ")
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(harness.TIMEOUT), 1, err)
+        self.assertEqual(err.count("standard output cannot be written"), 1, err)
+        self.check_run("runs/simplecnn-001")
+
+    def test_help_into_head(self):
+        process = self.start("train", "--help", bufsize=0, text=False)
+        process.stdout.close()
+        process.wait(harness.TIMEOUT)
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertIn(process.returncode, (0, 1))
+
+    def test_closed_streams(self):
+        script = f'exec "{harness.claret}" "$@"'
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            process = subprocess.run(["sh", "-c", f"{script} {closed}", "sh", *TRAIN, "-o", f"run{closed}"],
+                                     env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=harness.TIMEOUT,
+                                     capture_output=True, text=True)
+            self.assertEqual(process.returncode, 1 if ">&-" in closed.replace("2>&-", "") else 0, process)
+            self.check_run(f"run{closed}")
+
+
+class Disks(harness.Case):
+    def test_full_disk(self):
+        """Weights are 146 KiB; the disk, or else the largest file allowed, has 64."""
+        os.mkdir(self.path("small"))
+        mounted = os.geteuid() == 0 and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", self.path("small")],
+            capture_output=True).returncode == 0
+        limit = None
+        if mounted:
+            self.addCleanup(subprocess.run, ["umount", self.path("small")], check=True)
+        else:
+            def limit():
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+        result = self.run_claret(*TRAIN, "--no-cache", "-o", "small/run", code=1, preexec_fn=limit)
+        self.assertRegex(result.err, r"claret: .*small/run/weights\.safetensors", str(result))
+        self.assertNotIn("Weights:", result.out)
+        self.assertEqual(self.files("small/run"), ["config.ini", "log.csv"])
+
+    def test_overwriting_keeps_the_old_until_the_new_is_whole(self):
+        self.run_claret(*TRAIN, "-o", "here")
+        with open(self.path("here/weights.safetensors"), "rb") as file:
+            old = file.read()
+        # A diverging training ends with an error: the first run's weights stay.
+        result = self.run_claret(*TRAIN, "-o", "here", "--overwrite", "--lr", "1e8", code=1)
+        self.assertRegex(result.err, r"not finite.*step \d+|step \d+.*not finite", str(result))
+        with open(self.path("here/weights.safetensors"), "rb") as file:
+            self.assertEqual(file.read(), old)
+        self.assertEqual(self.files("here"), ["config.ini", "log.csv", "weights.safetensors"])
+
+
+class Kernels(harness.Case):
+    def test_syntax_error_in_a_kernel(self):
+        shutil.copytree(os.path.join(harness.source, "cl"), self.path("kernels"))
+        self.run_claret(*TRAIN, "--kernel-dir", "kernels", "-o", "good")
+        with open(self.path("kernels/relu.cl"), "a", encoding="ascii") as file:
+            file.write("\nthis is no OpenCL C;\n")
+        with open(self.path("kernels/relu.cl"), encoding="ascii") as file:
+            line = len(file.readlines())
+        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=rf"relu\.cl:{line}\b")
+        self.assertFalse(os.path.exists(self.path("bad")))
+        os.remove(self.path("kernels/relu.cl"))
+        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=r"relu\.cl")
+        self.refused(*TRAIN, "--kernel-dir", "nowhere", "-o", "bad", code=1, says="nowhere")
+
+
+class Cache(harness.Case):
+    def programs(self, *words):
+        result = self.run_claret(*TRAIN, *words)
+        used, cached, built = map(int, re.search(r"programs: (\d+) used, (\d+) from cache, (\d+) built",
+                                                 result.err).groups())
+        return result, used, cached, built
+
+    def spoil(self, change):
+        files = [path for path in glob.glob(self.path("cache/claret/**"), recursive=True) if os.path.isfile(path)]
+        self.assertTrue(files)
+        for path in files:
+            with open(path, "rb") as file:
+                data = file.read()
+            with open(path, "wb") as file:
+                file.write(change(data))
+
+    def test_cold_warm_and_spoilt(self):
+        result, used, cached, built = self.programs()
+        self.assertEqual((cached, built), (0, used))
+        digest = self.weights_line(result.out)[1]
+        self.assertEqual(os.stat(self.path("cache/claret")).st_mode & 0o777, 0o700)
+        _, used, cached, built = self.programs()
+        self.assertEqual((cached, built), (used, 0))
+        for change in (lambda data: data[:len(data) // 2], lambda data: b"",
+                       lambda data: data[:-9] + bytes([data[-9] ^ 255]) + data[-8:]):
+            self.spoil(change)
+            result, used, cached, built = self.programs("--verbose")
+            self.assertEqual((cached, built), (0, used), str(result))
+            self.assertRegex(result.err, r"(?i)cache", str(result))
+            self.assertEqual(self.weights_line(result.out)[1], digest)
+        _, used, cached, built = self.programs()
+        self.assertEqual((cached, built), (used, 0))
+
+    def test_no_cache(self):
+        _, used, cached, built = self.programs("--no-cache")
+        self.assertEqual((cached, built), (0, used))
+        self.assertFalse(os.path.exists(self.path("cache/claret")))
+        self.programs("--cache-dir", "mine")
+        self.assertTrue(self.files("mine"))
+        self.assertFalse(os.path.exists(self.path("cache/claret")))
+
+
+class Data(harness.Case):
+    IMAGES, BYTES = 10000, 3073
+
+    def layout(self, spoil):
+        """CIFAR-10's binary layout, all zeros, with one file made wrong."""
+        for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
+            path = self.write(f"c/cifar-10-batches-bin/{name}", b"")
+            os.truncate(path, self.IMAGES * self.BYTES)
+        self.write("c/cifar-10-batches-bin/batches.meta.txt", "".join(f"class{i}\n" for i in range(10)))
+        spoil(self.path("c/cifar-10-batches-bin"))
+
+    def refuse(self, *says):
+        self.refused("train", "--data", "c", "-o", "run", code=1, says=says)
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_bad_files(self):
+        self.layout(lambda folder: os.truncate(folder + "/data_batch_3.bin", 3073 * 9999 + 17))
+        self.refuse(r"data_batch_3\.bin")
+        self.layout(lambda folder: os.truncate(folder + "/test_batch.bin", 3073 * 10001))
+        self.refuse(r"test_batch\.bin")
+        self.layout(lambda folder: os.remove(folder + "/data_batch_5.bin"))
+        self.refuse(r"data_batch_5\.bin")
+
+        def label(folder):
+            with open(folder + "/data_batch_1.bin", "r+b") as file:
+                file.seek(41 * 3073)
+                file.write(b"\x0a")
+
+        self.layout(label)
+        self.refuse(r"data_batch_1\.bin", "10", "41")
+
+    def test_no_data(self):
+        self.refused("train", code=1, says=[r"data", "cs.toronto.edu", "c32a1d4ab5d03f1284b67883e8d87530",
+                                            "--data shapes"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,235 @@
+"""claret train and claret eval: what stands on stdout, what is in the run's folder."""
+import configparser
+import csv
+import hashlib
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+
+import harness
+from harness import TRAIN
+
+NUMBER = r"\d+\.\d"
+
+
+def read_tensors(path):
+    """{name: (type, shape)} of a safetensors file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    size, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    return {name: (entry["dtype"], entry["shape"]) for name, entry in header.items()}, size
+
+
+class Stdout(harness.Case):
+    def test_lines(self):
+        result = self.run_claret(*TRAIN, "--epochs", "2", "--log-every", "15")
+        lines = result.out.splitlines()
+        for i, step in enumerate((15, 30, 45)):  # the remainder of 5 is not printed, the window starts anew
+            self.assertRegex(lines[i], rf"\A\[1, {step:5d}\] loss: \d\.\d\d\d\Z")
+            self.assertRegex(lines[3 + i], rf"\A\[2, {step:5d}\] loss: \d\.\d\d\d\Z")
+        self.assertEqual(lines[6], "Finished Training")
+        match = re.fullmatch(r"Test loss: \d\.\d{4}  accuracy: (\d+\.\d\d)% \((\d+)/100\)", lines[7])
+        self.assertTrue(match, lines[7])
+        self.assertEqual(float(match.group(1)), float(match.group(2)))
+        for line in lines[8:18]:
+            self.assertRegex(line, r"\A  \S+: \d+\.\d\d%\Z")
+        self.assertRegex(lines[18], rf"\ASpeed: {NUMBER} images/s\Z".replace(r"\d+\.\d", r"\d+\.\d"))
+        path, digest = self.weights_line(lines[19])
+        self.assertEqual(len(lines), 20)
+        self.assertEqual(path, "runs/simplecnn-001/weights.safetensors")
+        with open(self.path(path), "rb") as file:
+            self.assertEqual(hashlib.sha256(file.read()).hexdigest(), digest)
+        # and all else on stderr: the choice once, no progress line without a terminal
+        self.assertEqual(len(re.findall(r"(?m)^device \d+ \(\d+:\d+\): .+, .+, driver .+$", result.err)), 1)
+        self.assertRegex(result.err, r"(?m)^programs: \d+ used, \d+ from cache, \d+ built$")
+        self.assertRegex(result.err, r"(?m)^epoch 1 of 2: loss ")
+        self.assertNotIn("\r", result.err)
+
+    def test_json(self):
+        result = self.run_claret(*TRAIN, "--json", "-o", "here")
+        answer = self.json(result)
+        self.assertEqual(list(answer), ["steps", "epochs", "loss", "accuracy", "class_accuracy",
+                                        "images_per_second", "weights", "sha256", "device"])
+        self.assertEqual((answer["steps"], answer["epochs"]), (50, 1))
+        self.assertEqual(answer["weights"], "here/weights.safetensors")
+        self.assertEqual(len(answer["class_accuracy"]), 10)
+        self.assertEqual(self.weights_line(result.err), (answer["weights"], answer["sha256"]))
+        self.assertIn("Finished Training\n", result.err)
+        accuracy = re.search(r"accuracy: (\d+\.\d\d)%", result.err).group(1)
+        self.assertEqual(f"{answer['accuracy']:.2f}", accuracy)
+        self.assertIn(answer["device"], result.err)
+
+    def test_max_steps(self):
+        result = self.run_claret(*TRAIN, "--max-steps", "20", "--epochs", "9")
+        self.assertEqual(re.findall(r"\[1, +(\d+)\]", result.out), ["10", "20"])
+        self.assertIn("Finished Training", result.out)
+
+    def test_quiet_and_verbose(self):
+        self.assertEqual(self.run_claret(*TRAIN, "--quiet").err, "")
+        self.assertGreater(len(self.run_claret(*TRAIN, "--verbose").err), 100)
+
+    def test_dump_plan(self):
+        plan = self.run_claret(*TRAIN, "--dump-plan").out
+        self.assertIn("conv1", plan)
+        self.assertNotIn("Finished", plan)
+        self.assertEqual(self.files("runs"), [])
+        self.assertEqual(self.run_claret("show", "simplecnn", "--dump-plan").out, plan)
+        self.assertNotEqual(self.run_claret("show", "simplecnn", "--dump-plan", "-b", "7").out, plan)
+
+    def test_comma_locale(self):
+        with open(self.path("comma"), "w", encoding="ascii") as file:
+            file.write('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n')
+        env = {"LC_ALL": "xx_XX", "LOCPATH": self.folder}
+        if not shutil.which("localedef"):
+            self.skipTest("COMMA LOCALE NOT TESTED: no localedef")
+        subprocess.run(["localedef", "-c", "-i", "comma", "./xx_XX"], cwd=self.folder, capture_output=True)
+        shown = subprocess.run(["locale", "decimal_point"], env={**self.env, **env}, capture_output=True, text=True)
+        if shown.stdout.strip() != ",":
+            self.skipTest("COMMA LOCALE NOT TESTED: localedef cannot make one here")
+        out = self.run_claret(*TRAIN, "--lr", "0.01", "-o", "comma", env=env).out
+        plain = self.run_claret(*TRAIN, "--lr", "0.01", "-o", "point").out
+        self.assertEqual(self.weights_line(out)[1], self.weights_line(plain)[1])
+        self.assertEqual([line for line in out.splitlines() if "loss" in line],
+                         [line for line in plain.splitlines() if "loss" in line])
+        with open(self.path("comma", "log.csv"), encoding="ascii") as file:
+            self.assertTrue(all(line.count(",") == 5 for line in file))
+        answer = self.json(self.run_claret(*TRAIN, "--json", "-q", env=env))
+        self.assertIsInstance(answer["loss"], float)
+
+    def test_no_home(self):
+        for env in ({"HOME": None, "XDG_CACHE_HOME": None}, {"XDG_CACHE_HOME": "/proc/no/cache"}):
+            result = self.run_claret(*TRAIN, env=env)
+            self.assertEqual(len(re.findall("claret: warning: .*cache", result.err)), 1, str(result))
+
+
+class Folder(harness.Case):
+    def test_contents(self):
+        self.run_claret(*TRAIN, "--lr", "0.01", "--nesterov")
+        self.run_claret(*TRAIN)
+        files = ["config.ini", "log.csv", "weights.safetensors"]
+        self.assertEqual(self.files("runs"), [f"simplecnn-00{n}/{f}" for n in (1, 2) for f in files])
+        config = configparser.ConfigParser(interpolation=None)
+        config.read(self.path("runs/simplecnn-001/config.ini"))
+        section = config["train"]
+        given = {"model": "simplecnn", "data": "shapes", "limit-train": "200", "limit-test": "100",
+                 "epochs": "1", "log-every": "10", "lr": "0.01", "nesterov": "true", "momentum": "0.9",
+                 "batch-size": "4", "seed": "0", "no-shuffle": "false", "workers": "2", "weight-decay": "0",
+                 "dampening": "0", "max-steps": "0", "init": "", "device": "", "max-memory": "0"}
+        for key, value in given.items():
+            self.assertEqual(section[key], value, key)
+        with open(self.path("runs/simplecnn-001/log.csv"), encoding="ascii", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(list(rows[0]), ["epoch", "step", "images", "loss", "lr", "seconds"])
+        self.assertEqual([(r["epoch"], r["step"], r["images"]) for r in rows],
+                         [("1", str(s), str(4 * s)) for s in range(10, 51, 10)])
+        for row in rows:
+            self.assertEqual(float(row["lr"]), 0.01)
+            self.assertGreater(float(row["seconds"]), 0)
+
+    def test_weights(self):
+        self.run_claret(*TRAIN, "-o", "here")
+        tensors, size = read_tensors(self.path("here/weights.safetensors"))
+        self.assertEqual(size % 8, 0)
+        self.assertEqual(tensors, {"conv1.bias": ("F32", [16]), "conv1.weight": ("F32", [16, 3, 3, 3]),
+                                   "fc.bias": ("F32", [10]), "fc.weight": ("F32", [10, 3600])})
+        self.assertEqual(list(tensors), sorted(tensors))
+
+    def test_used_folder(self):
+        first = self.run_claret(*TRAIN, "-o", "here").out
+        before = self.files("here")
+        self.refused(*TRAIN, "-o", "here", code=1, says=["here holds a run", "overwrite"])
+        self.assertEqual(self.files("here"), before)
+        second = self.run_claret(*TRAIN, "-o", "here", "--overwrite", "--seed", "5").out
+        self.assertNotEqual(self.weights_line(first)[1], self.weights_line(second)[1])
+        self.assertEqual(self.files("here"), before)
+        for name in before:  # one of its files is enough
+            os.mkdir(self.path("d-" + name))
+            shutil.copy(self.path("here", name), self.path("d-" + name, name))
+            self.refused(*TRAIN, "-o", "d-" + name, code=1, says="holds a run")
+
+    def test_folder_that_is_no_run(self):
+        self.write("there/notes.txt", "mine")
+        self.run_claret(*TRAIN, "-o", "there/", "--max-steps", "10")
+        self.assertEqual(self.files("there"), ["config.ini", "log.csv", "notes.txt", "weights.safetensors"])
+
+    def test_nothing_is_made_before_training_can_start(self):
+        self.refused(*TRAIN, "--data", "nowhere", code=1, says=["nowhere", "shapes"])
+        self.refused(*TRAIN, "--init", "no.safetensors", code=1, says=r"no\.safetensors")
+        self.refused(*TRAIN, "-b", "201", code=2, says=["201", "200"])
+        self.refused(*TRAIN, "--max-memory", "100K", code=1, says="memory")
+        self.refused(*TRAIN, "--nesterov", "--momentum", "0", code=2, says="(?i)nesterov")
+        self.assertEqual(self.files("runs"), [])
+        self.assertFalse(os.path.exists(self.path("runs")))
+
+    def test_folders_that_cannot_be_made(self):
+        file = self.write("file", "")
+        self.refused(*TRAIN, "-o", "file", code=1, says="file")
+        self.refused(*TRAIN, "-o", "file/below", code=1, says="file")
+        self.refused(*TRAIN, "-o", "/proc/claret/run", code=1, says="/proc/claret")
+        os.mkdir(self.path("locked"))
+        os.chmod(self.path("locked"), 0o555)
+        if os.geteuid() != 0:  # root may write there all the same
+            self.refused(*TRAIN, "-o", "locked/run", code=1, says="locked")
+        self.assertEqual(os.path.getsize(file), 0)
+
+
+class Same(harness.Case):
+    def test_seed_workers_and_cache(self):
+        def digest(*words):
+            return self.weights_line(self.run_claret(*TRAIN, "-q", *words).out)[1]
+
+        cold = digest()
+        self.assertEqual(digest(), cold)  # the cache is warm now
+        self.assertEqual(digest("--no-cache"), cold)
+        self.assertEqual(digest("--workers", "0"), cold)
+        self.assertEqual(digest("-j5"), cold)
+        self.assertNotEqual(digest("--seed", "1"), cold)
+        self.assertNotEqual(digest("--no-shuffle"), cold)
+
+
+class Eval(harness.Case):
+    def test_eval(self):
+        trained = self.run_claret(*TRAIN, "-o", "w").out
+        words = ("eval", "--weights", "w/weights.safetensors", "--data-path", "shapes", "--limit-test", "100")
+        result = self.run_claret(*words)
+        lines = result.out.splitlines()
+        test = [line for line in trained.splitlines() if line.startswith(("Test loss", "  "))]
+        self.assertEqual(lines[:11], test)
+        self.assertIn("Confusion", lines[11])
+        self.assertRegex(lines[-1], r"\ASpeed: \d+\.\d images/s\Z")
+        answer = self.json(self.run_claret(*words, "--json", "-b", "50"))
+        self.assertEqual(list(answer), ["loss", "accuracy", "class_accuracy", "confusion", "images",
+                                        "images_per_second", "weights", "device"])
+        self.assertEqual(answer["images"], 100)
+        self.assertEqual(sum(map(sum, answer["confusion"])), 100)
+        self.assertEqual(sum(answer["confusion"][i][i] for i in range(10)), round(answer["accuracy"]))
+        for i, row in enumerate(answer["confusion"]):
+            self.assertEqual(list(map(int, lines[13 + i].split()[2:])), row)
+
+    def test_init_continues(self):
+        self.run_claret(*TRAIN, "-o", "a")
+        self.run_claret(*TRAIN, "-o", "b", "--init", "a/weights.safetensors", "--lr", "0")
+        with open(self.path("a/weights.safetensors"), "rb") as a, open(self.path("b/weights.safetensors"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_bad_weights(self):
+        self.run_claret(*TRAIN, "-o", "w", "--max-steps", "1")
+        with open(self.path("w/weights.safetensors"), "rb") as file:
+            data = file.read()
+        self.write("other.net", "input 3 32 32\nflatten\nfc = linear out_features=10\n")
+        words = ("eval", "--data", "shapes", "--limit-test", "10", "--weights")
+        self.write("cut", data[:-4])
+        self.write("foreign", b"\x89PNG\r\n\x1a\n" + bytes(100))
+        self.write("empty", b"")
+        for name in ("cut", "foreign", "empty", "missing"):
+            self.refused(*words, name, code=1, says=name)
+        self.refused(*words, "w/weights.safetensors", "--model", "other.net", code=1, says=r"conv1\.|fc\.")
+        self.refused(*words, "", code=1, says="claret: ")
+
+
+if __name__ == "__main__":
+    harness.main()

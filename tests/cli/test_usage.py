@@ -1,0 +1,197 @@
+"""The command line's grammar, help, manual pages and what needs no device."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+COMMANDS = ("devices", "train", "eval", "show")
+# INTERFACE's defaults of training.
+DEFAULTS = {"model": "simplecnn", "data": "./data", "batch-size": "4", "epochs": "10", "lr": "0.001",
+            "momentum": "0.9", "weight-decay": "0", "dampening": "0", "log-every": "2000", "workers": "2",
+            "seed": "0"}
+TRAIN_VALUES = (*DEFAULTS, "data-path", "max-steps", "limit-train", "limit-test", "init", "out", "device",
+                "platform", "cache-dir", "kernel-dir", "max-memory")
+TRAIN_SWITCHES = ("nesterov", "no-shuffle", "overwrite", "no-cache", "verbose", "quiet", "no-progress", "json",
+                  "dump-plan")
+COMMON = ("device", "platform", "verbose", "quiet", "json", "cache-dir", "no-cache", "kernel-dir", "max-memory")
+
+
+class Help(harness.Case):
+    def test_examples_come_first(self):
+        for words in [("--help",), ("-h",), ("help",)] + [(c, "--help") for c in COMMANDS]:
+            out = self.run_claret(*words).out
+            self.assertIn("Examples:\n  claret ", out)
+            self.assertLess(out.index("Examples:"), out.index("Usage:"), out)
+            self.assertLess(max(map(len, out.splitlines())), 81)
+
+    def test_help_of_a_command_in_three_ways(self):
+        for command in COMMANDS:
+            out = self.run_claret(command, "--help").out
+            self.assertEqual(self.run_claret("help", command).out, out)
+            self.assertEqual(self.run_claret(command, "-qh").out, out)
+            self.assertIn(command, self.run_claret("--help").out)
+
+    def test_options_and_defaults_are_there(self):
+        out = self.run_claret("train", "--help").out
+        for name in (*TRAIN_VALUES, *TRAIN_SWITCHES, "help", "version"):
+            self.assertRegex(out, rf"(?m)^  (   |-\w,) --{name}\b")
+        for name, value in DEFAULTS.items():
+            entry = re.search(rf"(?ms)^  (?:   |-\w,) --{name} .*?(?=^  \s?\s?\s?(?:-|$)|^$)", out).group()
+            self.assertIn(f"(default: {value})", " ".join(entry.split()))
+        for name in COMMON:
+            self.assertIn(f"--{name}", self.run_claret("eval", "--help").out)
+            self.assertIn(f"--{name}", self.run_claret("show", "--help").out)
+
+    def test_version(self):
+        self.assertRegex(self.run_claret("--version").out, r"\Aclaret \d+\.\d+\.\d+\n\Z")
+        self.assertEqual(self.run_claret("train", "--version").out, self.run_claret("--version").out)
+
+    def test_manual_pages(self):
+        pages = glob.glob(os.path.join(os.path.dirname(harness.claret), "*.1"))
+        self.assertEqual(sorted(map(os.path.basename, pages)),
+                         ["claret-devices.1", "claret-eval.1", "claret-show.1", "claret-train.1", "claret.1"])
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+            command = os.path.basename(page)[len("claret"):-len(".1")].lstrip("-")
+            if command:
+                for name in re.findall(r"(?m)^  (?:   |-\w,) --([a-z-]+)",
+                                       self.run_claret(command, "--help").out):
+                    self.assertIn("\\-\\-" + name.replace("-", "\\-"), text)
+            if shutil.which("groff"):
+                groff = subprocess.run(["groff", "-man", "-ww", "-Tascii", page], capture_output=True, text=True)
+                self.assertEqual((groff.returncode, groff.stderr), (0, ""))
+
+    def test_bash_completion(self):
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        script = os.path.join(os.path.dirname(harness.claret), "claret.bash")
+
+        def complete(*words):
+            quoted = " ".join(f"'{word}'" for word in ("claret", *words))
+            code = (f". {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _claret; "
+                    'printf "%s\\n" "${COMPREPLY[@]}"')
+            return subprocess.run(["bash", "--norc", "-c", code], capture_output=True, text=True,
+                                  cwd=self.folder).stdout.split()
+
+        self.assertEqual(complete("tr"), ["train"])
+        self.assertEqual(complete("train", "--ba"), ["--batch-size"])
+        self.assertEqual(complete("devices", "--ba"), [])
+        self.write("some.net", "")
+        self.assertEqual(complete("train", "--model", "so"), ["some.net"])
+
+
+class Grammar(harness.Case):
+    """--help ends the reading, so what stands before it is checked and nothing is run."""
+
+    def accepted(self, *words):
+        self.assertIn("Usage: claret", self.run_claret(*words, "--help").out)
+
+    def test_values(self):
+        for name in TRAIN_VALUES:
+            value = DEFAULTS.get(name, "1")
+            self.accepted("train", f"--{name}", value)
+            self.accepted("train", f"--{name}={value}")
+        for name in TRAIN_SWITCHES:
+            self.accepted("train", f"--{name}")
+            self.refused("train", f"--{name}=true", code=2, says=f"--{name} takes no value")
+
+    def test_short(self):
+        self.accepted("train", "-b", "8", "-j", "1", "-o", "x", "-q", "-v")
+        self.accepted("train", "-b8", "-j1", "-ox", "-qvb8")
+
+    def test_abbreviations(self):
+        self.accepted("train", "--batch=8", "--ep", "1", "--mom", "0.5")
+        self.accepted("train", "--dat", "shapes")  # --data and --data-path are the same
+        self.refused("train", "--no-", code=2, says=["--no-shuffle", "--no-cache", "--no-progress"])
+        self.refused("train", "--limit=3", code=2, says="--limit-train --limit-test")
+
+    def test_anywhere(self):
+        self.accepted("--lr", "1", "train", "-q")
+        self.accepted("--lr=1", "-b", "2", "train", "-q")
+        self.assertIn("conv1", self.run_claret("-b", "2", "show", "--json", "simplecnn", "-q").out)
+
+    def test_double_dash(self):
+        self.assertIn("conv1", self.run_claret("show", "-b2", "--", "simplecnn").out)
+        self.refused("show", "--", "--help", code=1, says="--help")
+        self.refused("train", "--", "--lr", code=2, says="--lr.*one word too many")
+
+    def test_unknown(self):
+        self.refused("train", "--bach-size", "3", code=2, says="did you mean --batch-size?")
+        self.refused("train", "--weigth-decay=3", code=2, says="did you mean --weight-decay?")
+        self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz")
+        self.refused("train", "-Z", code=2, says="no option -Z")
+        self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval")
+        self.refused("trian", code=2, says="did you mean 'train'?")
+        self.refused("help", "sow", code=2, says="did you mean 'show'?")
+        for command in ("predict", "fetch", "doctor", "diff"):
+            self.refused(command, code=2, says=f"no command '{command}'")
+
+    def test_wrong(self):
+        self.refused(code=2, says="no command")
+        self.refused("--quiet", code=2, says="without a command")
+        self.refused("train", "--lr", code=2, says="--lr needs a value")
+        self.refused("train", "-b", code=2, says="--batch-size needs a value")
+        self.refused("train", "now", code=2, says="'now' is one word too many")
+        self.refused("show", "simplecnn", "simplecnn", code=2, says="one word too many")
+        self.refused("show", code=2, says="simplecnn")
+        self.refused("eval", code=2, says="--weights FILE")
+        self.refused("train", "--json", "--dump-plan", code=2, says="--dump-plan")
+
+    def test_values_out_of_range(self):
+        for name, values in {"batch-size": ("0", "-1", "4.5", "four", "", " 4", "4 ", "99999999999999999999"),
+                             "epochs": ("0",), "lr": ("-0.1", "nan", "inf", "0,1", "0x1p-3", ""),
+                             "momentum": ("-1",), "workers": ("-1", "1e2"), "seed": ("-1",),
+                             "max-memory": ("lots", "-1G", "1.5G", "1T"), "log-every": ("0",)}.items():
+            for value in values:
+                self.refused("train", f"--{name}={value}", code=2, says=f"--{name}: '{value}' is not")
+
+    def test_no_colours_without_a_terminal(self):
+        result = self.run_claret("trian", code=2, env={"TERM": "xterm"})
+        self.assertNotIn("\033", result.err)
+
+
+class Show(harness.Case):
+    def test_table(self):
+        out = self.run_claret("show", "simplecnn").out
+        for text in ("conv1", "relu1", "max_pool2d1", "flatten1", "fc", "16x30x30", "16x15x15", "3600", "448",
+                     "36010", "36458"):
+            self.assertIn(text, out.replace(",", "").replace(" x ", "x"))
+
+    def test_json(self):
+        small, large = (json.loads(self.run_claret("show", "simplecnn", "--json", "-b", batch).out)
+                        for batch in ("128", "256"))
+        self.assertEqual((small["parameters"], small["batch_size"]), (36458, 128))
+        self.assertGreater(large["training_bytes"], small["training_bytes"])
+
+    def test_file(self):
+        path = os.path.join(harness.source, "models", "simplecnn.net")
+        shutil.copy(path, self.path("my.net"))
+        self.assertIn("conv1", self.run_claret("show", "my.net").out)
+        self.assertIn("conv1", self.run_claret("show", "./my.net").out)
+
+    def bad(self, text, *says):
+        self.write("bad.net", text)
+        self.refused("show", "bad.net", code=1, says=says)
+
+    def test_bad_networks(self):
+        head = "input 3 32 32\nconv1 = conv2d out_channels=16 kernel_size=3\nrelu\n"
+        pool = "max_pool2d kernel_size=2 stride=2\nflatten\n"
+        self.bad(head + pool + "fc = linear in_features=576 out_features=10\n", r"bad\.net:6:\d+: ", "fc",
+                 "16x15x15", "3600", "576")
+        self.bad(head + "max_pol2d kernel_size=2\n", r"bad\.net:4:1: ", "max_pol2d", "max_pool2d")
+        self.bad("input 3 32 32\nconv2d out_channels=16 kernel_sze=3\n", r"bad\.net:2:24: ", "kernel_size")
+        self.bad("input 3 32 32\nconv2d out_channels=many kernel_size=3\n", r"bad\.net:2:\d+: ", "many")
+        self.bad("input 3 4 4\nconv2d out_channels=16 kernel_size=7\n", r"bad\.net:2:\d+: ")
+        self.bad("", r"bad\.net")
+        self.refused("show", "./no/such.net", code=1, says=r"no/such\.net")
+        self.refused("show", "simplecn", code=1, says="simplecnn")
+
+
+if __name__ == "__main__":
+    harness.main(device=False)

@@ -1,0 +1,506 @@
+/* Every node of every case on a device, by every solver, against the reference: values, NaN, bytes beside the
+ * tensors, and the same bits twice.
+ *
+ *     test_ops [--small] [--case NAME] [--device SEL] [--platform SEL]
+ *
+ * Exit 0: all right; 1: not; 77: no device. With CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for
+ * each kernel that was launched: its source, entry and build options. CLARET_TEST_CACHE=DIR keeps programs
+ * there. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node_run.h"
+#include "op/batch.h"
+#include "op/gemm.h"
+#include "op_cases.h"
+#include "rt/internal.h"
+
+#define GUARD 256     /* bytes around each tensor */
+#define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
+#define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
+#define MAX_CONFIGS 16
+
+struct tester {
+    struct claret_rt *rt;
+    bool small;
+    const char *only;
+    FILE *list;
+    struct claret_text listed; /* lines, each once */
+    long cases, checks, failures;
+};
+
+/* One way to make the plan. */
+struct config {
+    char name[64];
+    struct claret_node_run run;
+};
+
+struct op_test {
+    struct tester *tester;
+    const struct claret_op_case *row;
+    struct claret_spec *spec;
+    struct claret_graph *graph;
+    struct claret_values *values;
+    struct claret_rng rng;
+    struct config configs[MAX_CONFIGS];
+    int config_count;
+    double *saved[CLARET_MAX_IN];                         /* inputs of the node under test */
+    double *want[CLARET_MAX_OUT], *bound[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
+    double *got;
+    unsigned char *first; /* bytes of an output, for the second run */
+};
+
+static bool is_op(const struct claret_node *node, const char *op)
+{
+    return strcmp(node->op->name, op) == 0;
+}
+
+static void fail(struct op_test *test, const struct claret_node *node, const char *config, const char *what)
+{
+    test->tester->failures++;
+    printf("FAILED %s: %s (%s) by %s: %s\n", test->row->name, node->name, node->op->name, config, what);
+}
+
+/* ---- inputs ---- */
+
+static void fill_step(struct op_test *test, const struct claret_node *node)
+{
+    double *step = test->values->at[test->graph->step];
+    memset(step, 0, CLARET_STEP_WORDS * sizeof *step);
+    step[CLARET_STEP_COUNT] = test->row->batch - test->row->batch / 4;
+    step[CLARET_STEP_LR] = (double)0.05f;
+    step[CLARET_STEP_FIRST] = is_op(node, "sgd") && claret_rng_below(&test->rng, 3) == 0;
+}
+
+/* Values with equals among them where an op compares. `special`: NaN and infinities too. */
+static void fill_floats(struct op_test *test, const struct claret_node *node, int input, bool special)
+{
+    int tensor = node->in[input];
+    bool compares = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx");
+    double *value = test->values->at[tensor];
+    int64_t count = test->values->count[tensor];
+    claret_values_random(test->values, tensor, &test->rng, compares ? 8 : 0);
+    for (int64_t i = 0; i < count; i++) {
+        if (is_op(node, "cross_entropy"))
+            value[i] *= special ? 64 : 8;
+        if (is_op(node, "relu_dx") && input == 0)
+            value[i] = fmax(value[i], 0); /* relu's y */
+        if (special && input == 0 && claret_rng_below(&test->rng, 5) == 0)
+            value[i] = claret_rng_below(&test->rng, 2) ? NAN : is_op(node, "relu_dx") ? INFINITY : -INFINITY;
+    }
+}
+
+/* An index is left as the forward node made it. */
+static void fill_inputs(struct op_test *test, const struct claret_node *node, bool special)
+{
+    for (int i = 0; i < node->in_count; i++) {
+        int tensor = node->in[i];
+        if (tensor < 0)
+            continue;
+        if (tensor == test->graph->step)
+            fill_step(test, node);
+        else if (tensor == test->graph->labels)
+            claret_values_labels(test->values, &test->rng);
+        else if (test->graph->tensors[tensor].dtype == CLARET_DTYPE_F32)
+            fill_floats(test, node, i, special);
+    }
+}
+
+/* ---- the reference ---- */
+
+static double *copy_of(const double *value, int64_t count)
+{
+    double *copy = malloc(((size_t)count + 1) * sizeof *copy);
+    if (copy && count > 0)
+        memcpy(copy, value, (size_t)count * sizeof *copy);
+    return copy;
+}
+
+static void restore_inputs(struct op_test *test, const struct claret_node *node)
+{
+    for (int i = 0; i < node->in_count; i++)
+        if (node->in[i] >= 0)
+            memcpy(test->values->at[node->in[i]], test->saved[i],
+                   (size_t)test->values->count[node->in[i]] * sizeof(double));
+}
+
+/* Softmax's errors are in exp and log, and in the difference of logits below them: relative to p, not to p
+ * - 1. */
+static void bound_cross_entropy(struct op_test *test, const struct claret_node *node)
+{
+    const int64_t *dim = test->graph->tensors[node->in[0]].shape.dim;
+    double count = test->values->at[test->graph->step][CLARET_STEP_COUNT];
+    for (int64_t n = 0; n < dim[0]; n++) {
+        int64_t label = (int64_t)test->saved[1][n];
+        test->bound[0][n] = (double)n < count ? 2 + 2 * fabs(test->want[0][n]) : 0;
+        for (int64_t c = 0; c < dim[1]; c++) {
+            double dlogit = test->want[1][n * dim[1] + c], hot = c == label;
+            double p = dlogit * count + hot;
+            test->bound[1][n * dim[1] + c] = (double)n < count ? 8 * (p + hot) / count : 0;
+        }
+    }
+}
+
+/* Every other op adds products: run on absolute values the reference gives the sum of the terms' sizes. An op
+ * that only chooses among values has no error at all. */
+static void bound_by_terms(struct op_test *test, const struct claret_node *node)
+{
+    bool exact = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx");
+    for (int i = 0; i < node->in_count; i++)
+        for (int64_t j = 0; node->in[i] >= 0 && j < test->values->count[node->in[i]]; j++)
+            test->values->at[node->in[i]][j] = fabs(test->saved[i][j]);
+    if (is_op(node, "sgd")) /* p - lr * change: the sizes add when lr is negative */
+        test->values->at[test->graph->step][CLARET_STEP_LR] *= -1;
+    claret_values_run(test->values, node);
+    for (int i = 0; i < node->out_count; i++)
+        for (int64_t j = 0; node->out[i] >= 0 && j < test->values->count[node->out[i]]; j++)
+            test->bound[i][j] = exact ? 0 : test->values->at[node->out[i]][j];
+}
+
+static void drop_reference(struct op_test *test)
+{
+    for (int i = 0; i < CLARET_MAX_IN; i++) {
+        free(test->saved[i]);
+        test->saved[i] = NULL;
+    }
+    for (int i = 0; i < CLARET_MAX_OUT; i++) {
+        free(test->want[i]);
+        free(test->bound[i]);
+        test->want[i] = test->bound[i] = NULL;
+    }
+}
+
+static bool make_reference(struct op_test *test, const struct claret_node *node)
+{
+    struct claret_values *values = test->values;
+    bool fine = true;
+    for (int i = 0; i < node->in_count; i++)
+        if (node->in[i] >= 0)
+            fine &= (test->saved[i] = copy_of(values->at[node->in[i]], values->count[node->in[i]])) != NULL;
+    if (!fine || !claret_values_run(values, node))
+        return false;
+    for (int i = 0; i < node->out_count; i++) {
+        test->want[i] = copy_of(values->at[node->out[i]], values->count[node->out[i]]);
+        test->bound[i] = copy_of(values->at[node->out[i]], values->count[node->out[i]]);
+        fine &= test->want[i] && test->bound[i];
+    }
+    if (!fine)
+        return false;
+    if (is_op(node, "cross_entropy"))
+        bound_cross_entropy(test, node);
+    else
+        bound_by_terms(test, node);
+    restore_inputs(test, node);
+    return true;
+}
+
+/* ---- comparing ---- */
+
+static bool near(double got, double want, double bound)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    return got == want || fabs(got - want) <= RELATIVE * bound + (bound > 0 ? (double)FLT_MIN : 0);
+}
+
+static void compare(struct op_test *test, const struct claret_node *node, const struct config *config,
+                    int out)
+{
+    char what[200];
+    int tensor = node->out[out];
+    claret_node_run_output(&config->run, tensor, test->values, test->got);
+    for (int64_t i = 0; i < test->values->count[tensor]; i++) {
+        if (near(test->got[i], test->want[out][i], test->bound[out][i]))
+            continue;
+        snprintf(what, sizeof what, "%s[%lld] is %.9g, should be %.9g within %.3g",
+                 test->graph->tensors[tensor].name, (long long)i, test->got[i], test->want[out][i],
+                 RELATIVE * test->bound[out][i]);
+        fail(test, node, config->name, what);
+        return;
+    }
+}
+
+/* Runs the node twice: values, neighbours, the same bits. */
+static void check_node(struct op_test *test, int index, struct config *config)
+{
+    const struct claret_node *node = &test->graph->nodes[index];
+    struct claret_node_run *run = &config->run;
+    char where[200], what[240];
+    test->tester->checks++;
+    claret_error_clear();
+    if (claret_node_run_execute(run, index, test->values) != CLARET_OK) {
+        fail(test, node, config->name, claret_error());
+        return;
+    }
+    size_t at = 0;
+    for (int i = 0; i < node->out_count; i++) {
+        const struct claret_place *place = &run->plan->places[node->out[i]];
+        compare(test, node, config, i);
+        memcpy(test->first + at, run->after[place->buffer] + place->offset, (size_t)place->bytes);
+        at += (size_t)place->bytes;
+    }
+    if (claret_node_run_trespass(run, index, where)) {
+        snprintf(what, sizeof what, "changed what is not its own: %s", where);
+        fail(test, node, config->name, what);
+    }
+    if (claret_node_run_execute(run, index, test->values) != CLARET_OK) {
+        fail(test, node, config->name, claret_error());
+        return;
+    }
+    for (int i = 0, before = 0; i < node->out_count; i++) {
+        const struct claret_place *place = &run->plan->places[node->out[i]];
+        if (memcmp(test->first + before, run->after[place->buffer] + place->offset, (size_t)place->bytes) !=
+            0)
+            fail(test, node, config->name, "other bits when run again");
+        before += (int)place->bytes;
+    }
+}
+
+/* By each configuration in which the node runs other launches than in those before. */
+static void check_everywhere(struct op_test *test, int index)
+{
+    for (int i = 0; i < test->config_count; i++) {
+        bool seen = false;
+        for (int j = 0; j < i && !seen; j++)
+            seen = claret_node_run_same(test->configs[i].run.plan, test->configs[j].run.plan, index);
+        if (!seen)
+            check_node(test, index, &test->configs[i]);
+    }
+}
+
+static void test_node(struct op_test *test, int index)
+{
+    const struct claret_node *node = &test->graph->nodes[index];
+    bool compares = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx") ||
+                    is_op(node, "cross_entropy");
+    if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
+        return; /* nothing runs; test_batch */
+    for (int special = 0; special <= compares; special++) {
+        fill_inputs(test, node, special);
+        if (make_reference(test, node))
+            check_everywhere(test, index);
+        else
+            fail(test, node, "reference", "there is none, or no memory for it");
+        drop_reference(test);
+    }
+    /* Leaves what later nodes take as it is: the winners of ordinary values. */
+    fill_inputs(test, node, false);
+    claret_values_run(test->values, node);
+}
+
+/* ---- configurations: solver by solver, GEMM by GEMM, whole and in chunks ---- */
+
+static int solver_count(const struct claret_node *node)
+{
+    int count = 0;
+    while (node->op->solvers && node->op->solvers[count])
+        count++;
+    return count;
+}
+
+/* Forces each node that has it, and where it is applicable, to its solver of that number. */
+static int force_solvers(const struct op_test *test, int number, const char *gemm,
+                         struct claret_plan_force *force)
+{
+    int count = 0;
+    char reason[128];
+    for (int i = 0; i < test->graph->node_count; i++) {
+        const struct claret_node *node = &test->graph->nodes[i];
+        struct claret_problem problem = {node, test->graph->tensors, claret_rt_device(test->tester->rt)};
+        if (number >= solver_count(node))
+            continue;
+        const struct claret_solver *solver = node->op->solvers[number];
+        if (!solver->applicable || solver->applicable(&problem, reason))
+            force[count++] = (struct claret_plan_force){node->name, solver->name};
+    }
+    if (count > 0)
+        force[count++] = (struct claret_plan_force){NULL, gemm};
+    return count;
+}
+
+static void list_kernels(struct tester *tester, const struct claret_plan *plan)
+{
+    for (int i = 0; tester->list && i < plan->launch_count; i++) {
+        const struct claret_launch *launch = &plan->launches[i];
+        struct claret_text line = {0};
+        if (launch->type != CLARET_LAUNCH_KERNEL)
+            continue;
+        claret_text_add(&line, "%s %s ", launch->kernel.source, launch->kernel.entry);
+        claret_program_options(&launch->kernel, &line);
+        claret_text_add(&line, "\n");
+        if (!tester->listed.data || !strstr(tester->listed.data, line.data)) {
+            claret_text_add(&tester->listed, "%s", line.data);
+            fputs(line.data, tester->list);
+        }
+        claret_text_drop(&line);
+    }
+}
+
+static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
+                       uint64_t limit)
+{
+    struct claret_rt *rt = test->tester->rt;
+    struct config *config = &test->configs[test->config_count];
+    char gemm_name[40], reason[128];
+    struct claret_plan_force *force = calloc((size_t)test->graph->node_count + 1, sizeof *force);
+    struct claret_plan_options options = {.device = claret_rt_device(rt),
+                                          .force = force,
+                                          .guard = GUARD,
+                                          .workspace_limit = limit,
+                                          .gemm_workspace = claret_rt_gemm_workspace,
+                                          .user = rt};
+    if (!force || test->config_count == MAX_CONFIGS ||
+        (gemm->applicable && !gemm->applicable(&(struct claret_gemm_call){0}, options.device, reason)))
+        goto cleanup;
+    snprintf(gemm_name, sizeof gemm_name, "gemm:%s", gemm->name);
+    options.force_count = force_solvers(test, number, gemm_name, force);
+    if (options.force_count == 0)
+        goto cleanup;
+    snprintf(config->name, sizeof config->name, "solver %d, %s%s", number, gemm_name,
+             limit ? ", little workspace" : "");
+    claret_error_clear();
+    if (claret_node_run_create(rt, test->graph, &options, &config->run) == CLARET_OK) {
+        test->config_count++;
+        list_kernels(test->tester, config->run.plan);
+    } else {
+        test->tester->failures++;
+        printf("FAILED %s: plan by %s: %s\n", test->row->name, config->name, claret_error());
+    }
+cleanup:
+    free(force);
+}
+
+static void add_configs(struct op_test *test)
+{
+    int solvers = 0;
+    for (int i = 0; i < test->graph->node_count; i++)
+        if (solver_count(&test->graph->nodes[i]) > solvers)
+            solvers = solver_count(&test->graph->nodes[i]);
+    for (int number = 0; number < solvers; number++)
+        for (int gemm = 0; claret_gemm_solvers[gemm]; gemm++) {
+            add_config(test, number, claret_gemm_solvers[gemm], 0);
+            add_config(test, number, claret_gemm_solvers[gemm], LITTLE);
+        }
+}
+
+/* ---- cases ---- */
+
+static bool open_case(struct op_test *test, int index)
+{
+    /* The optimizer's settings and the images' type change from case to case. */
+    static const struct {
+        double momentum, dampening, weight_decay;
+        bool nesterov;
+    } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
+    const struct claret_graph_options options = {.training = true,
+                                                 .input_grad = true,
+                                                 .f32_images = index % 3 == 0,
+                                                 .momentum = kinds[index % 4].momentum,
+                                                 .dampening = kinds[index % 4].dampening,
+                                                 .weight_decay = kinds[index % 4].weight_decay,
+                                                 .nesterov = kinds[index % 4].nesterov};
+    claret_error_clear();
+    if (claret_op_case_graph(test->row, &options, &test->spec, &test->graph) != CLARET_OK)
+        return false;
+    test->values = claret_values_create(test->graph);
+    int64_t largest = 1, bytes = 1;
+    for (int i = 0; test->values && i < test->graph->tensor_count; i++) {
+        largest = test->values->count[i] > largest ? test->values->count[i] : largest;
+        bytes += 4 * test->values->count[i];
+    }
+    test->got = malloc((size_t)largest * sizeof *test->got);
+    test->first = malloc((size_t)bytes);
+    claret_rng_init(&test->rng, 11, CLARET_STREAM_SHAPES, (uint32_t)index);
+    return test->values && test->got && test->first;
+}
+
+static void run_case(struct tester *tester, int index)
+{
+    struct op_test test = {.tester = tester, .row = &claret_op_cases[index]};
+    tester->cases++;
+    if (open_case(&test, index)) {
+        add_configs(&test);
+        for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
+            test_node(&test, i);
+    } else {
+        tester->failures++;
+        printf("FAILED %s: %s\n", test.row->name, claret_error());
+    }
+    for (int i = 0; i < test.config_count; i++)
+        claret_node_run_finish(&test.configs[i].run);
+    free(test.got);
+    free(test.first);
+    claret_values_destroy(test.values);
+    claret_graph_destroy(test.graph);
+    claret_spec_destroy(test.spec);
+}
+
+static void show_log(void *user, enum claret_log_level level, const char *message)
+{
+    (void)user;
+    if (level == CLARET_LOG_WARNING)
+        printf("%s\n", message);
+}
+
+static bool parse_arguments(int argc, char **argv, struct tester *tester, struct claret_rt_options *options)
+{
+    for (int i = 1; i < argc; i++) {
+        const char **text = strcmp(argv[i], "--case") == 0       ? &tester->only
+                            : strcmp(argv[i], "--device") == 0   ? &options->device
+                            : strcmp(argv[i], "--platform") == 0 ? &options->platform
+                                                                 : NULL;
+        if (strcmp(argv[i], "--small") == 0)
+            tester->small = true;
+        else if (text && i + 1 < argc)
+            *text = argv[++i];
+        else
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct tester tester = {.small = false};
+    struct claret_rt_options options = {.cache_dir = getenv("CLARET_TEST_CACHE")};
+    const char *list = getenv("CLARET_TEST_KERNEL_LIST");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!parse_arguments(argc, argv, &tester, &options)) {
+        printf("usage: test_ops [--small] [--case NAME] [--device SEL] [--platform SEL]\n");
+        return 2;
+    }
+    claret_set_log(show_log, NULL);
+    enum claret_status status = claret_rt_open(&options, &tester.rt);
+    if (status != CLARET_OK) {
+        printf("%s\n", claret_error());
+        return status == CLARET_NO_DEVICE ? 77 : 1;
+    }
+    printf("%s\n", claret_rt_describe(tester.rt));
+    if (claret_rt_probe_gemm(tester.rt) != CLARET_OK) {
+        printf("%s\n", claret_error());
+        tester.failures++;
+    }
+    if (!claret_rt_device(tester.rt)->clblast)
+        printf("without CLBlast: %s\n", claret_rt_device(tester.rt)->clblast_reason);
+    if (list && !(tester.list = fopen(list, "a"))) {
+        printf("%s cannot be written\n", list);
+        tester.failures++;
+    }
+    for (int i = 0; claret_op_cases[i].name; i++)
+        if ((claret_op_cases[i].small || !tester.small) &&
+            (!tester.only || strcmp(tester.only, claret_op_cases[i].name) == 0))
+            run_case(&tester, i);
+    printf("%ld cases, %ld checks, %ld failures\n", tester.cases, tester.checks, tester.failures);
+    if (tester.list && fclose(tester.list) != 0)
+        tester.failures++;
+    claret_text_drop(&tester.listed);
+    claret_rt_close(tester.rt);
+    if (claret_live_objects() != 0) {
+        printf("FAILED: %zu OpenCL objects are left\n", claret_live_objects());
+        tester.failures++;
+    }
+    return tester.failures > 0 || tester.checks == 0;
+}
