@@ -117,6 +117,34 @@ const struct claret_op_case claret_op_cases[] = {
      3, SMALL},
     {"chain-pool-first", "2 9 9",
      "max_pool2d kernel_size=2; relu; conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, SMALL},
+    /* conv2d, relu and max_pool2d in one */
+    {"fused-tail", "3 9 9", "conv2d out_channels=5 kernel_size=3; relu; max_pool2d kernel_size=2; flatten", 3, SMALL},
+    {"fused-padding", "2 6 7",
+     "conv2d out_channels=4 kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; "
+     "linear out_features=3",
+     5, SMALL},
+    {"fused-pool3-nobias", "1 11 13",
+     "conv2d out_channels=3 kernel_size=3 bias=false; relu; max_pool2d kernel_size=3; flatten; "
+     "linear out_features=13 bias=false",
+     4, SMALL},
+    {"fused-all", "2 15 17",
+     "conv2d out_channels=7 kernel_size=5,3 stride=1,2 padding=2,1 dilation=1,2; relu; "
+     "max_pool2d kernel_size=3,2; flatten",
+     3, SMALL},
+    {"fused-two", "1 14 14",
+     "conv2d out_channels=3 kernel_size=3; relu; max_pool2d kernel_size=2; conv2d out_channels=5 "
+     "kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; linear out_features=4",
+     4, SMALL},
+    {"fused-window1", "2 5 5", "conv2d out_channels=3 kernel_size=2; relu; max_pool2d kernel_size=1; flatten", 3, SMALL},
+    {"fused-window4x4", "1 9 10", "conv2d out_channels=2 kernel_size=1; relu; max_pool2d kernel_size=4; flatten", 3, SMALL},
+    {"fused-5x5", "1 28 28",
+     "conv2d out_channels=8 kernel_size=5; relu; max_pool2d kernel_size=2; flatten; linear out_features=10", 33, LARGE},
+    {"fused-wide", "3 12 79",
+     "conv2d out_channels=65 kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; "
+     "linear out_features=129",
+     7, LARGE},
+    {"fused-kernel7", "3 23 23",
+     "conv2d out_channels=10 kernel_size=7 stride=2 padding=3; relu; max_pool2d kernel_size=2; flatten", 127, LARGE},
     {"chain-cifar", "3 32 32",
      "conv2d out_channels=16 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
      "linear out_features=10",

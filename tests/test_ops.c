@@ -34,7 +34,7 @@ struct tester {
 
 /* One way to make the plan. */
 struct config {
-    char name[64];
+    char name[80];
     struct claret_node_run run;
 };
 
@@ -58,6 +58,18 @@ static bool is_op(const struct claret_node *node, const char *op)
     return strcmp(node->op->name, op) == 0;
 }
 
+/* Ops that choose among values: no rounding is allowed in what they compare. */
+static bool chooses(const struct claret_node *node)
+{
+    return is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx") ||
+           is_op(node, "conv2d_relu_pool");
+}
+
+static bool is_loss(const struct claret_node *node)
+{
+    return is_op(node, "cross_entropy") || is_op(node, "linear_cross_entropy");
+}
+
 static void fail(struct op_test *test, const struct claret_node *node, const char *config, const char *what)
 {
     test->tester->failures++;
@@ -72,14 +84,14 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
     memset(step, 0, CLARET_STEP_WORDS * sizeof *step);
     step[CLARET_STEP_COUNT] = test->row->batch - test->row->batch / 4;
     step[CLARET_STEP_LR] = (double)0.05f;
-    step[CLARET_STEP_FIRST] = is_op(node, "sgd") && claret_rng_below(&test->rng, 3) == 0;
+    step[CLARET_STEP_FIRST] = (is_op(node, "sgd") || node->update) && claret_rng_below(&test->rng, 3) == 0;
 }
 
 /* Values with equals among them where an op compares. `special`: NaN and infinities too. */
 static void fill_floats(struct op_test *test, const struct claret_node *node, int input, bool special)
 {
     int tensor = node->in[input];
-    bool compares = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx");
+    bool compares = chooses(node) || is_op(node, "linear_cross_entropy");
     double *value = test->values->at[tensor];
     int64_t count = test->values->count[tensor];
     claret_values_random(test->values, tensor, &test->rng, compares ? 8 : 0);
@@ -131,10 +143,11 @@ static void restore_inputs(struct op_test *test, const struct claret_node *node)
  * - 1. */
 static void bound_cross_entropy(struct op_test *test, const struct claret_node *node)
 {
-    const int64_t *dim = test->graph->tensors[node->in[0]].shape.dim;
+    const int64_t *dim = test->graph->tensors[node->out[1]].shape.dim;
+    const double *labels = test->saved[is_op(node, "cross_entropy") ? 1 : 3];
     double count = test->values->at[test->graph->step][CLARET_STEP_COUNT];
     for (int64_t n = 0; n < dim[0]; n++) {
-        int64_t label = (int64_t)test->saved[1][n];
+        int64_t label = (int64_t)labels[n];
         test->bound[0][n] = (double)n < count ? 2 + 2 * fabs(test->want[0][n]) : 0;
         for (int64_t c = 0; c < dim[1]; c++) {
             double dlogit = test->want[1][n * dim[1] + c], hot = c == label;
@@ -148,11 +161,11 @@ static void bound_cross_entropy(struct op_test *test, const struct claret_node *
  * that only chooses among values has no error at all. */
 static void bound_by_terms(struct op_test *test, const struct claret_node *node)
 {
-    bool exact = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx");
+    bool exact = chooses(node);
     for (int i = 0; i < node->in_count; i++)
         for (int64_t j = 0; node->in[i] >= 0 && j < test->values->count[node->in[i]]; j++)
             test->values->at[node->in[i]][j] = fabs(test->saved[i][j]);
-    if (is_op(node, "sgd")) /* p - lr * change: the sizes add when lr is negative */
+    if (is_op(node, "sgd") || node->update) /* p - lr * change: the sizes add when lr is negative */
         test->values->at[test->graph->step][CLARET_STEP_LR] *= -1;
     claret_values_run(test->values, node);
     for (int i = 0; i < node->out_count; i++)
@@ -189,7 +202,7 @@ static bool make_reference(struct op_test *test, const struct claret_node *node)
     }
     if (!fine)
         return false;
-    if (is_op(node, "cross_entropy"))
+    if (is_loss(node))
         bound_cross_entropy(test, node);
     else
         bound_by_terms(test, node);
@@ -274,8 +287,7 @@ static void check_everywhere(struct op_test *test, int index)
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
-    bool compares = is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx") ||
-                    is_op(node, "cross_entropy");
+    bool compares = (chooses(node) && !is_op(node, "conv2d_relu_pool")) || is_op(node, "cross_entropy");
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
     for (int special = 0; special <= compares; special++) {
@@ -388,7 +400,10 @@ static void add_configs(struct op_test *test)
 
 /* ---- cases ---- */
 
-static bool open_case(struct op_test *test, int index)
+/* Layers apart, runs of them fused, and these with the update in their nodes. */
+enum fusion { APART, FUSED, FUSED_UPDATE, FUSIONS };
+
+static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
     /* The optimizer's settings and the images' type change from case to case. */
     static const struct {
@@ -397,6 +412,8 @@ static bool open_case(struct op_test *test, int index)
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
     const struct claret_graph_options options = {.training = true,
                                                  .input_grad = true,
+                                                 .fuse = fusion != APART,
+                                                 .fuse_update = fusion == FUSED_UPDATE,
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,
                                                  .dampening = kinds[index % 4].dampening,
@@ -417,12 +434,21 @@ static bool open_case(struct op_test *test, int index)
     return test->values && test->got && test->first;
 }
 
-static void run_case(struct tester *tester, int index)
+static bool has_fused(const struct claret_graph *graph)
+{
+    for (int i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].op->chain)
+            return true;
+    return false;
+}
+
+static void run_case(struct tester *tester, int index, enum fusion fusion)
 {
     struct op_test test = {.tester = tester, .row = &claret_op_cases[index]};
-    tester->cases++;
-    if (open_case(&test, index)) {
-        add_configs(&test);
+    tester->cases += fusion == APART;
+    if (open_case(&test, index, fusion)) {
+        if (fusion == APART || has_fused(test.graph))
+            add_configs(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);
     } else {
@@ -492,7 +518,8 @@ int main(int argc, char **argv)
     for (int i = 0; claret_op_cases[i].name; i++)
         if ((claret_op_cases[i].small || !tester.small) &&
             (!tester.only || strcmp(tester.only, claret_op_cases[i].name) == 0))
-            run_case(&tester, i);
+            for (int fusion = APART; fusion < FUSIONS; fusion++)
+                run_case(&tester, i, fusion);
     printf("%ld cases, %ld checks, %ld failures\n", tester.cases, tester.checks, tester.failures);
     if (tester.list && fclose(tester.list) != 0)
         tester.failures++;

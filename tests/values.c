@@ -83,9 +83,9 @@ void claret_values_random(struct claret_values *values, int tensor, struct clare
 
 void claret_values_labels(struct claret_values *values, struct claret_rng *rng)
 {
-    int64_t classes = tensor_of(values, values->graph->logits)->shape.dim[1];
+    uint32_t classes = (uint32_t)values->graph->classes;
     for (int64_t i = 0; i < values->count[values->graph->labels]; i++)
-        values->at[values->graph->labels][i] = claret_rng_below(rng, (uint32_t)classes);
+        values->at[values->graph->labels][i] = claret_rng_below(rng, classes);
 }
 
 size_t claret_dtype_size(enum claret_dtype dtype)

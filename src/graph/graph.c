@@ -11,7 +11,7 @@
 
 /* More than any layer makes: outputs, parameters, and the gradients of both. */
 #define TENSORS_PER_LAYER (2 * (CLARET_MAX_IN + CLARET_MAX_OUT))
-#define NODES_PER_LAYER 4
+#define NODES_PER_LAYER 5
 #define FIXED 32 /* tensors and nodes that belong to no layer */
 
 /* Values of one image, or of one parameter: below this, no product of sizes overflows 64 bits. */
@@ -167,32 +167,88 @@ static enum claret_status add_sources(struct claret_build *build)
     return CLARET_OK;
 }
 
+/* Whether `op`, a fused one, can stand for the layers from `first` on: how many, 0: it cannot. Each of them but the
+ * last must be read by the next alone. The loss counts as one more layer behind the last. */
+static int match_chain(const struct claret_build *build, const struct claret_op *op, int first, const int *uses)
+{
+    const struct claret_spec *spec = build->graph->spec;
+    const struct claret_attr *attrs[CLARET_MAX_CHAIN] = {0};
+    int length = 0;
+    for (; op->chain[length]; length++) {
+        int at = first + length;
+        bool loss = at == spec->layer_count && build->options->training;
+        if (at >= spec->layer_count && !loss)
+            return 0;
+        const char *name = loss ? "cross_entropy" : spec->layers[at].schema->name;
+        if (strcmp(op->chain[length], name) != 0)
+            return 0;
+        if (length && !loss && (spec->layers[at].from[0] != at - 1 || uses[at - 1] != 1))
+            return 0;
+        attrs[length] = loss ? NULL : spec->layers[at].attr;
+    }
+    return op->fits && !op->fits(attrs) ? 0 : length;
+}
+
+/* The op that stands for most layers from `first` on; *length: how many. */
+static const struct claret_op *choose_op(const struct claret_build *build, int first, const int *uses, int *length)
+{
+    const struct claret_op *chosen = claret_op_find(build->graph->spec->layers[first].schema->name);
+    *length = 1;
+    for (int list = 0; build->options->fuse && claret_op_lists[list]; list++)
+        for (int i = 0; claret_op_lists[list][i]; i++) {
+            const struct claret_op *op = claret_op_lists[list][i];
+            int matched = op->chain ? match_chain(build, op, first, uses) : 0;
+            if (matched > *length) {
+                chosen = op;
+                *length = matched;
+            }
+        }
+    return chosen;
+}
+
+static enum claret_status add_layer(struct claret_build *build, int index, const int *uses, int *result, int *length)
+{
+    struct claret_graph *graph = build->graph;
+    const struct claret_spec *spec = graph->spec;
+    const struct claret_layer *layer = &spec->layers[index];
+    const struct claret_op *op = choose_op(build, index, uses, length);
+    struct claret_node *node = claret_build_add_node(build, op, layer->name, index, layer->attr);
+    for (int i = 1; i < *length && index + i < spec->layer_count; i++)
+        node->chain[i - 1] = spec->layers[index + i].attr;
+    for (int i = 0; i < layer->schema->inputs; i++)
+        claret_build_input(node, layer->from[i] < 0 ? graph->input : result[layer->from[i]]);
+    CLARET_TRY(op->shape(build, node));
+    if (build->too_large)
+        return CLARET_SHAPE;
+    if (index + *length > spec->layer_count)
+        graph->losses = node->out[0];
+    else
+        result[index + *length - 1] = node->out[0];
+    return CLARET_OK;
+}
+
 static enum claret_status add_layers(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
     const struct claret_spec *spec = graph->spec;
     int *result = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *result);
-    bool *used = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *used);
-    if (!result || !used)
+    int *uses = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *uses);
+    if (!result || !uses)
         return claret_no_memory();
-    for (int i = 0; i < spec->layer_count; i++) {
-        const struct claret_layer *layer = &spec->layers[i];
-        const struct claret_op *op = claret_op_find(layer->schema->name);
-        struct claret_node *node = claret_build_add_node(build, op, layer->name, i, layer->attr);
-        for (int j = 0; j < layer->schema->inputs; j++) {
-            int from = layer->from[j];
-            node->in[node->in_count++] = from < 0 ? graph->input : result[from];
-            if (from >= 0)
-                used[from] = true;
-        }
-        CLARET_TRY(op->shape(build, node));
-        if (build->too_large)
-            return CLARET_SHAPE;
-        result[i] = node->out[0];
-    }
+    for (int i = 0; i < spec->layer_count; i++)
+        for (int j = 0; j < spec->layers[i].schema->inputs; j++)
+            if (spec->layers[i].from[j] >= 0)
+                uses[spec->layers[i].from[j]]++;
+    for (int i = 0, length; i < spec->layer_count; i += length)
+        CLARET_TRY(add_layer(build, i, uses, result, &length));
     for (int i = 0; i < spec->layer_count - 1; i++)
-        if (!used[i])
+        if (!uses[i])
             return claret_spec_shape_error(spec, i, 0, "its output is not used by any layer");
+    graph->logits = -1;
+    if (graph->losses >= 0) {
+        graph->classes = graph->tensors[graph->nodes[graph->node_count - 1].out[1]].shape.dim[1];
+        return CLARET_OK;
+    }
     graph->logits = result[spec->layer_count - 1];
     const struct claret_shape *logits = &graph->tensors[graph->logits].shape;
     char text[96];
@@ -201,6 +257,7 @@ static enum claret_status add_layers(struct claret_build *build)
                                        "the last layer gives the logits, one number a class, but this one "
                                        "gives %s: end with flatten and linear",
                                        claret_shape_format(logits, 1, text));
+    graph->classes = logits->dim[1];
     return CLARET_OK;
 }
 
@@ -213,12 +270,9 @@ static void size_whole_buffers(struct claret_build *build)
             graph->tensors[whole[i]].shape = claret_shape1(build->param_elements);
 }
 
-static enum claret_status add_training(struct claret_build *build)
+static void add_loss(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
-    if (graph->param_count == 0)
-        return claret_spec_shape_error(graph->spec, -1, 0,
-                                       "the network has no parameters: there is nothing to train");
     graph->losses = claret_build_add_tensor(build, "losses", CLARET_HOME_ARENA, CLARET_DTYPE_F32,
                                             claret_shape1(graph->batch));
     int in[3] = {graph->logits, graph->labels, graph->step};
@@ -229,25 +283,73 @@ static enum claret_status add_training(struct claret_build *build)
     memcpy(loss->out, out, sizeof out);
     loss->in_count = 3;
     loss->out_count = 2;
+}
+
+/* `count` elements of a whole buffer from `first` on; the buffer itself where that is all of it. */
+static int part_of(struct claret_build *build, int whole, int64_t first, int64_t count)
+{
+    struct claret_graph *graph = build->graph;
+    if (whole < 0 || count == build->param_elements)
+        return whole;
+    int part = claret_build_add_tensor(build, graph->tensors[whole].name, graph->tensors[whole].home,
+                                       CLARET_DTYPE_F32, claret_shape1(count));
+    graph->tensors[part].base = whole;
+    graph->tensors[part].base_offset = first;
+    return part;
+}
+
+static void add_update(struct claret_build *build, int64_t first, int64_t end)
+{
+    struct claret_graph *graph = build->graph;
+    if (end <= first)
+        return;
+    int params = part_of(build, graph->all_params, first, end - first);
+    int grads = part_of(build, graph->all_grads, first, end - first);
+    int state = part_of(build, graph->all_state, first, end - first);
+    struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, build->sgd);
+    memcpy(sgd->in, (int[]){params, grads, state, graph->step}, 4 * sizeof(int));
+    memcpy(sgd->out, (int[]){params, state}, 2 * sizeof(int));
+    sgd->in_count = 4;
+    sgd->out_count = state >= 0 ? 2 : 1;
+}
+
+/* For each run of parameters that no other node updates: one, where there are none of these. */
+static void add_updates(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    int64_t first = 0;
+    for (int i = 0; i < graph->param_count; i++) {
+        const struct claret_tensor *param = &graph->tensors[graph->params[i]];
+        if (!param->updated)
+            continue;
+        add_update(build, first, param->base_offset);
+        first = i + 1 < graph->param_count ? graph->tensors[graph->params[i + 1]].base_offset
+                                           : build->param_elements;
+    }
+    add_update(build, first, build->param_elements);
+}
+
+static enum claret_status add_training(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    if (graph->param_count == 0)
+        return claret_spec_shape_error(graph->spec, -1, 0,
+                                       "the network has no parameters: there is nothing to train");
+    build->sgd = claret_arena_alloc(&graph->arena, CLARET_SGD_ATTRS * sizeof *build->sgd);
+    if (!build->sgd)
+        return claret_no_memory();
+    build->sgd[CLARET_SGD_MOMENTUM].f = build->options->momentum;
+    build->sgd[CLARET_SGD_DAMPENING].f = build->options->dampening;
+    build->sgd[CLARET_SGD_WEIGHT_DECAY].f = build->options->weight_decay;
+    build->sgd[CLARET_SGD_NESTEROV].i[0] = build->options->nesterov;
+    if (graph->losses < 0)
+        add_loss(build);
     CLARET_TRY(claret_build_backward(build));
     if (build->options->input_grad)
         graph->input_grad = claret_build_grad(build, graph->input);
     for (int i = 0; i < graph->param_count; i++)
         graph->grads[i] = claret_build_grad(build, graph->params[i]);
-
-    struct claret_attr *attr = claret_arena_alloc(&graph->arena, CLARET_SGD_ATTRS * sizeof *attr);
-    if (!attr)
-        return claret_no_memory();
-    attr[CLARET_SGD_MOMENTUM].f = build->options->momentum;
-    attr[CLARET_SGD_DAMPENING].f = build->options->dampening;
-    attr[CLARET_SGD_WEIGHT_DECAY].f = build->options->weight_decay;
-    attr[CLARET_SGD_NESTEROV].i[0] = build->options->nesterov;
-    struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, attr);
-    memcpy(sgd->in, (int[]){graph->all_params, graph->all_grads, graph->all_state, graph->step},
-           4 * sizeof(int));
-    memcpy(sgd->out, (int[]){graph->all_params, graph->all_state}, 2 * sizeof(int));
-    sgd->in_count = 4;
-    sgd->out_count = graph->all_state >= 0 ? 2 : 1;
+    add_updates(build);
     return CLARET_OK;
 }
 

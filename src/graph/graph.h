@@ -10,6 +10,8 @@ struct claret_graph_options {
     int64_t batch;
     bool training;   /* with loss, backward, update; else forward only */
     bool input_grad; /* also the gradient of the input (tests) */
+    bool fuse;        /* runs of layers become fused nodes where an op for them fits */
+    bool fuse_update; /* nodes that can apply the update to their parameters do */
     bool f32_images; /* batches come as float32, else uint8 */
     double momentum, dampening, weight_decay;
     bool nesterov;
@@ -18,14 +20,14 @@ struct claret_graph_options {
 struct claret_graph {
     struct claret_arena arena;
     const struct claret_spec *spec; /* borrowed: outlives the graph */
-    int64_t batch;
+    int64_t batch, classes;
     bool training;
     struct claret_tensor *tensors;
     struct claret_node *nodes;
     int tensor_count, node_count;
     /* Tensor ids; -1 where the graph has none. */
     int step, stage, table;       /* whole buffers */
-    int input, labels, logits;    /* (N,C,H,W), (N), (N,classes) */
+    int input, labels, logits;    /* (N,C,H,W), (N), (N,classes); logits -1: they stay inside a fused loss */
     int losses, input_grad;       /* (N) per image; (N,C,H,W) */
     int all_params, all_grads, all_state; /* whole buffers, flat */
     int *params, *grads;          /* param_count each, in the network's order */

@@ -17,7 +17,7 @@ static enum claret_status check_shapes(struct claret_network *network)
     struct claret_graph_options options = {.batch = 1};
     struct claret_graph *graph;
     CLARET_TRY(claret_graph_create(network->spec, &options, &graph));
-    network->classes = (int)graph->tensors[graph->logits].shape.dim[1];
+    network->classes = (int)graph->classes;
     claret_graph_destroy(graph);
     return CLARET_OK;
 }

@@ -18,7 +18,7 @@ static const struct claret_attr_def attrs[] = {
 };
 static const struct claret_schema schema = {"conv2d", 1, attrs};
 
-static const struct claret_op conv2d, conv2d_dx, conv2d_dw;
+static const struct claret_op conv2d, conv2d_dw;
 
 /* ---- shape and gradient ---- */
 
@@ -29,7 +29,7 @@ static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t paddin
     return room < 0 ? 0 : room / stride + 1;
 }
 
-static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node, struct claret_shape *y)
 {
     const struct claret_attr *attr = node->attr;
     const struct claret_shape in = claret_build_tensor(build, node->in[0])->shape;
@@ -60,7 +60,15 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     claret_build_param(build, node, "weight", claret_shape4(k, c, r, s), bound);
     if (attr[CLARET_CONV_BIAS].i[0])
         claret_build_param(build, node, "bias", claret_shape1(k), bound);
-    claret_build_output(build, node, CLARET_DTYPE_F32, claret_shape4(in.dim[0], k, out[0], out[1]));
+    *y = claret_shape4(in.dim[0], k, out[0], out[1]);
+    return CLARET_OK;
+}
+
+static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+{
+    struct claret_shape y;
+    CLARET_TRY(claret_conv_build(build, node, &y));
+    claret_build_output(build, node, CLARET_DTYPE_F32, y);
     return CLARET_OK;
 }
 
@@ -70,7 +78,7 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     /* dx before dw: a dw that applies the update itself changes the weight. */
     if (claret_build_wants(build, node->in[0])) {
         int dx = claret_build_grad(build, node->in[0]);
-        claret_build_node(build, &conv2d_dx, node, "dx", (int[]){dy, node->in[1]}, 2, &dx, 1);
+        claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dy, node->in[1]}, 2, &dx, 1);
     }
     int out[2] = {claret_build_grad(build, node->in[1]),
                   node->in_count > 2 ? claret_build_grad(build, node->in[2]) : -1};
@@ -260,8 +268,8 @@ static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 static const struct claret_op conv2d = {
     .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
     .multiply_adds = multiply_adds};
-static const struct claret_op conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
+const struct claret_op claret_conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
 static const struct claret_op conv2d_dw = {.name = "conv2d_dw", .solvers = dw_solvers};
 
 extern const struct claret_op *const claret_ops_conv2d[];
-const struct claret_op *const claret_ops_conv2d[] = {&conv2d, &conv2d_dx, &conv2d_dw, NULL};
+const struct claret_op *const claret_ops_conv2d[] = {&conv2d, &claret_conv2d_dx, &conv2d_dw, NULL};

@@ -1,13 +1,16 @@
 /* linear: in x (N, F), weight (O, F), bias (O) or none; out y (N, O).
  * linear_dx: in dy, weight; out dx. linear_dw: in x, dy; out dweight and, where there is a bias, dbias. */
-#include "op/op.h"
+#include "op/linear.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define LARGE (1 << 30)
 
-enum { OUT_FEATURES, BIAS, IN_FEATURES };
+#define OUT_FEATURES CLARET_LINEAR_OUT_FEATURES
+#define BIAS CLARET_LINEAR_BIAS
+#define IN_FEATURES CLARET_LINEAR_IN_FEATURES
+
 static const struct claret_attr_def attrs[] = {
     [OUT_FEATURES] = {"out_features", CLARET_ATTR_INT, true, 0, 1, LARGE},
     [BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1},
@@ -31,7 +34,8 @@ static const char *features_text(const struct claret_build *build, const struct 
     return buffer;
 }
 
-static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+enum claret_status claret_linear_build(struct claret_build *build, struct claret_node *node,
+                                       struct claret_shape *y)
 {
     const struct claret_attr *attr = node->attr;
     const struct claret_tensor *x = claret_build_tensor(build, node->in[0]);
@@ -49,7 +53,15 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     claret_build_param(build, node, "weight", claret_shape2(out, features), bound);
     if (attr[BIAS].i[0])
         claret_build_param(build, node, "bias", claret_shape1(out), bound);
-    claret_build_output(build, node, CLARET_DTYPE_F32, claret_shape2(batch, out));
+    *y = claret_shape2(batch, out);
+    return CLARET_OK;
+}
+
+static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+{
+    struct claret_shape y;
+    CLARET_TRY(claret_linear_build(build, node, &y));
+    claret_build_output(build, node, CLARET_DTYPE_F32, y);
     return CLARET_OK;
 }
 

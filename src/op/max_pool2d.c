@@ -1,11 +1,13 @@
 /* max_pool2d: in x (N, C, H, W); out y (N, C, OH, OW) and index (like y): which position of its window won,
  * r * S + s. max_pool2d_dx: in index, dy; out dx. As PyTorch: floor mode, padding is -inf, the first maximum
  * wins, a NaN wins over all. */
-#include "op/op.h"
+#include "op/max_pool2d.h"
 
 #define LARGE (1 << 24)
 
-enum { KERNEL, STRIDE, PADDING };
+#define KERNEL CLARET_POOL_KERNEL
+#define STRIDE CLARET_POOL_STRIDE
+#define PADDING CLARET_POOL_PADDING
 static const struct claret_attr_def attrs[] = {
     [KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE},
     [STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 0, 1, LARGE}, /* default: the kernel's size */
@@ -13,9 +15,9 @@ static const struct claret_attr_def attrs[] = {
     {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
 };
 static const struct claret_schema schema = {"max_pool2d", 1, attrs};
-static const struct claret_op max_pool2d, max_pool2d_dx;
+static const struct claret_op max_pool2d;
 
-static int64_t stride_of(const struct claret_attr *attr, int d)
+int64_t claret_pool_stride(const struct claret_attr *attr, int d)
 {
     return attr[STRIDE].given ? attr[STRIDE].i[d] : attr[KERNEL].i[d];
 }
@@ -39,7 +41,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
                                       "kernel_size %lld is more than the %s of its input with padding, %lld",
                                       (long long)kernel, d ? "width" : "height",
                                       (long long)(extent + 2 * padding));
-        out[d] = (extent + 2 * padding - kernel) / stride_of(attr, d) + 1;
+        out[d] = (extent + 2 * padding - kernel) / claret_pool_stride(attr, d) + 1;
     }
     struct claret_shape y = claret_shape4(in.dim[0], in.dim[1], out[0], out[1]);
     bool byte = attr[KERNEL].i[0] * attr[KERNEL].i[1] <= 256;
@@ -53,7 +55,7 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     if (claret_build_wants(build, node->in[0])) {
         int in[2] = {node->out[1], claret_build_grad(build, node->out[0])};
         int dx = claret_build_grad(build, node->in[0]);
-        claret_build_node(build, &max_pool2d_dx, node, "dx", in, 2, &dx, 1);
+        claret_build_node(build, &claret_max_pool2d_dx, node, "dx", in, 2, &dx, 1);
     }
     return CLARET_OK;
 }
@@ -71,7 +73,7 @@ static void pool_arguments(struct claret_kernel_call *call, const struct claret_
     for (int d = 0; d < 2; d++)
         claret_kernel_int(call, node->attr[KERNEL].i[d]);
     for (int d = 0; d < 2; d++)
-        claret_kernel_int(call, stride_of(node->attr, d));
+        claret_kernel_int(call, claret_pool_stride(node->attr, d));
     for (int d = 0; d < 2; d++)
         claret_kernel_int(call, node->attr[PADDING].i[d]);
 }
@@ -112,7 +114,7 @@ static const struct claret_solver *const dx_solvers[] = {&dx_plain, NULL};
 
 static const struct claret_op max_pool2d = {.name = "max_pool2d", .schema = &schema, .shape = shape,
                                             .backward = backward, .solvers = forward_solvers};
-static const struct claret_op max_pool2d_dx = {.name = "max_pool2d_dx", .solvers = dx_solvers};
+const struct claret_op claret_max_pool2d_dx = {.name = "max_pool2d_dx", .solvers = dx_solvers};
 
 extern const struct claret_op *const claret_ops_max_pool2d[];
-const struct claret_op *const claret_ops_max_pool2d[] = {&max_pool2d, &max_pool2d_dx, NULL};
+const struct claret_op *const claret_ops_max_pool2d[] = {&max_pool2d, &claret_max_pool2d_dx, NULL};

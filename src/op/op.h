@@ -15,8 +15,9 @@
 #include "base/status.h"
 #include "spec/schema.h"
 
-#define CLARET_MAX_IN 6
-#define CLARET_MAX_OUT 4
+#define CLARET_MAX_IN 10
+#define CLARET_MAX_OUT 6
+#define CLARET_MAX_CHAIN 3 /* layers that one node may stand for */
 
 enum claret_dtype { CLARET_DTYPE_F32, CLARET_DTYPE_I32, CLARET_DTYPE_U8 };
 
@@ -40,6 +41,7 @@ struct claret_tensor {
     int base;            /* a view: of this tensor, -1: it has memory of its own */
     int64_t base_offset; /* elements */
     float init_bound;    /* parameters: initialised uniformly in [-bound, bound) */
+    bool updated;        /* parameters: the node that makes the gradient applies the update itself */
 };
 
 struct claret_node {
@@ -47,6 +49,8 @@ struct claret_node {
     const char *name; /* "conv1", "conv1.dw" */
     int layer;        /* index in the network text, -1: none */
     const struct claret_attr *attr;
+    const struct claret_attr *chain[CLARET_MAX_CHAIN - 1]; /* of the layers behind the first in a fused node */
+    const struct claret_attr *update; /* sgd's (op/sgd.h): the node updates its parameters; NULL: it gives gradients */
     int in[CLARET_MAX_IN]; /* tensor ids; -1: an optional one that is not there (a bias) */
     int out[CLARET_MAX_OUT];
     int in_count, out_count;
@@ -72,6 +76,10 @@ struct claret_op {
     const char *name;
     const struct claret_schema *schema; /* NULL: cannot be written in a network text */
     bool view;                          /* out[0] is in[0] with another shape: no launches */
+    /* A fused op: the ops of successive layers that it runs as one, ending with NULL; the last may be
+     * "cross_entropy", the loss. `fits` (NULL: always): whether it can, by the layers' attributes. */
+    const char *const *chain;
+    bool (*fits)(const struct claret_attr *const *attrs);
     /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
@@ -105,9 +113,21 @@ bool claret_build_wants(const struct claret_build *build, int tensor);
 /* The gradient of the loss by `tensor`, of the same shape: for outputs, what to read; for inputs, what to write. */
 int claret_build_grad(struct claret_build *build, int tensor);
 /* Appends a node "PARENT.suffix" with the parent's attributes; in and out are copied. */
-void claret_build_node(struct claret_build *build, const struct claret_op *op,
-                       const struct claret_node *parent, const char *suffix, const int *in, int in_count,
-                       const int *out, int out_count);
+struct claret_node *claret_build_node(struct claret_build *build, const struct claret_op *op,
+                                      const struct claret_node *parent, const char *suffix, const int *in,
+                                      int in_count, const int *out, int out_count);
+/* Appends an input; -1: an optional one that is not there. */
+void claret_build_input(struct claret_node *node, int tensor);
+/* A tensor "NODE.suffix" between two backward nodes. */
+int claret_build_between(struct claret_build *build, const struct claret_node *node, const char *suffix,
+                         enum claret_dtype dtype, struct claret_shape shape);
+/* Where a node gets its gradients' place from: makes `node`, which computes the gradients of `params` (-1: not there), either
+ * give them (outputs: their gradients) or, where nothing else needs them, apply the update itself (inputs: params,
+ * their optimizer state, step; outputs: what it changes of these). */
+void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params, int count);
+/* The labels and the step's words: what a loss needs. */
+int claret_build_labels(const struct claret_build *build);
+int claret_build_step(const struct claret_build *build);
 
 /* ---- emitting: for solvers ----------------------------------------------------------------------------- */
 /* These never fail visibly: an error is kept and ends the plan's making. */

@@ -7,22 +7,31 @@
 
 #include "op/op.h"
 
+void claret_sgd_defines(struct claret_kernel_call *call, const struct claret_attr *attr)
+{
+    claret_kernel_define(call, "MOMENTUM", attr[CLARET_SGD_MOMENTUM].f != 0);
+    claret_kernel_define(call, "NESTEROV", attr[CLARET_SGD_NESTEROV].i[0]);
+}
+
+void claret_sgd_arguments(struct claret_kernel_call *call, const struct claret_attr *attr)
+{
+    claret_kernel_float(call, (float)attr[CLARET_SGD_MOMENTUM].f);
+    claret_kernel_float(call, (float)(1.0 - attr[CLARET_SGD_DAMPENING].f));
+    claret_kernel_float(call, (float)attr[CLARET_SGD_WEIGHT_DECAY].f);
+}
+
 static void emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    const struct claret_attr *attr = node->attr;
     int64_t count = claret_shape_count(&claret_emit_tensor(emit, node->in[0])->shape);
     bool momentum = node->in[2] >= 0;
     struct claret_kernel_call *call = claret_emit_kernel(emit, "update", "sgd", "sgd");
-    claret_kernel_define(call, "MOMENTUM", momentum);
-    claret_kernel_define(call, "NESTEROV", attr[CLARET_SGD_NESTEROV].i[0]);
+    claret_sgd_defines(call, node->attr);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, momentum ? node->in[2] : node->in[1], 0);
     claret_kernel_tensor(call, node->in[3], 0);
     claret_kernel_int(call, count);
-    claret_kernel_float(call, (float)attr[CLARET_SGD_MOMENTUM].f);
-    claret_kernel_float(call, (float)(1.0 - attr[CLARET_SGD_DAMPENING].f));
-    claret_kernel_float(call, (float)attr[CLARET_SGD_WEIGHT_DECAY].f);
+    claret_sgd_arguments(call, node->attr);
     claret_kernel_range(call, count, 64);
     claret_emit_cost(emit, 4.0 * (double)count, 20.0 * (double)count);
 }

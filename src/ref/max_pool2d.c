@@ -60,7 +60,7 @@ static void max_pool2d(const struct claret_node *node, const struct claret_tenso
             }
 }
 
-/* in: index, dy (N, C, P, Q); out: dx (N, C, H, W) */
+/* in: index, dy (N, C, P, Q); out: dx (N, C, H, W). An index beyond the window: no place won (a fused op's ReLU). */
 static void max_pool2d_dx(const struct claret_node *node, const struct claret_tensor *tensors,
                           const double *const *in, double *const *out)
 {
@@ -71,6 +71,8 @@ static void max_pool2d_dx(const struct claret_node *node, const struct claret_te
         for (int64_t p = 0; p < h.out; p++)
             for (int64_t q = 0; q < w.out; q++, i++) {
                 int64_t place = (int64_t)in[0][i];
+                if (place >= h.kernel * w.kernel)
+                    continue;
                 int64_t row = p * h.stride + place / w.kernel - h.padding;
                 int64_t column = q * w.stride + place % w.kernel - w.padding;
                 out[0][(image * h.in + row) * w.in + column] += in[1][i];

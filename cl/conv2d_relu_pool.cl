@@ -1,0 +1,199 @@
+/* Convolution, ReLU and max pooling in one (src/op/conv2d_relu_pool.c), for devices whose work-items own wide
+ * vectors. Lanes are pooled pixels of one row; a register tile holds all positions of their windows for KT
+ * channels, so that pooling is a maximum of registers. xs (N, C, HP, Q, WQ) comes from split_columns.
+ *
+ * Vector loads may run past a row's end: what the extra lanes hold is never kept.
+ *
+ * Defines: LANES; C, K, R, S, stride SH SW, dilation DH DW; pooled rows and columns OH, OW; window PI x PJ; HP, WQ;
+ * HAS_BIAS; for the gradient N, CHUNK images in each of CHUNKS, UPDATE. Tunables: KT channels, RT rows of taps. */
+#ifndef KT
+#define KT 1
+#endif
+#ifndef RT
+#define RT R
+#endif
+#ifndef N
+#define N 1
+#define CHUNK 1
+#endif
+#ifndef CHUNKS
+#define CHUNKS 1
+#endif
+#ifndef UPDATE
+#define UPDATE 0
+#endif
+
+#define Q (SW * PJ)
+#define SEGMENTS ((OW + LANES - 1) / LANES)
+#define TAIL (OW % LANES)
+#define NONE 255
+/* Where in a split row the column lies that position j of a window and tap s read. */
+#define COLUMN(j, s) (((j)*SW + (s)*DW) % Q * WQ + ((j)*SW + (s)*DW) / Q)
+
+/* Overwrites y and index (N, K, OH, OW). An item makes KT channels of an image, rows from top to bottom: what a row's last
+ * vector writes beyond its end is put right by the next row. Items: (ceil(K / KT), N). */
+__kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
+                               TENSOR(float, y), TENSOR(uchar, index))
+{
+    USE_CONST(float, xs);
+    USE_CONST(float, weight);
+    USE_CONST(float, bias);
+    USE(float, y);
+    USE(uchar, index);
+    const int k = (int)get_global_id(0) * KT, n = get_global_id(1);
+    xs += (ulong)n * C * HP * Q * WQ;
+    for (int oy = 0; oy < OH; oy++)
+        for (int segment = 0; segment < SEGMENTS; segment++) {
+            FLOATS acc[KT][PI * PJ];
+#pragma unroll
+            for (int t = 0; t < KT; t++)
+#pragma unroll
+                for (int p = 0; p < PI * PJ; p++)
+                    acc[t][p] = HAS_BIAS ? bias[min(k + t, K - 1)] : 0.0f;
+            for (int c = 0; c < C; c++) {
+                __global const float *row = xs + (c * HP + oy * PI * SH) * Q * WQ + segment * LANES;
+#pragma unroll
+                for (int r = 0; r < R; r++)
+#pragma unroll
+                    for (int s = 0; s < S; s++)
+#pragma unroll
+                        for (int p = 0; p < PI * PJ; p++) {
+                            const FLOATS v = LOAD(row + (p / PJ * SH + r * DH) * Q * WQ + COLUMN(p % PJ, s));
+#pragma unroll
+                            for (int t = 0; t < KT; t++) {
+                                const float w = weight[((min(k + t, K - 1) * C + c) * R + r) * S + s];
+                                acc[t][p] = fma((FLOATS)w, v, acc[t][p]);
+                            }
+                        }
+            }
+#pragma unroll
+            for (int t = 0; t < KT; t++) {
+                FLOATS best = acc[t][0];
+                INTS winner = 0;
+#pragma unroll
+                for (int p = 1; p < PI * PJ; p++) {
+                    const INTS better = (acc[t][p] > best) | (acc[t][p] != acc[t][p]); /* a NaN wins over all */
+                    best = better ? acc[t][p] : best;
+                    winner = better ? (INTS)p : winner;
+                }
+                const INTS cut = best <= 0.0f;
+                best = cut ? (FLOATS)0.0f : best;
+                winner = cut ? (INTS)NONE : winner;
+                if (k + t >= K)
+                    break;
+                const ulong at = (((ulong)n * K + k + t) * OH + oy) * OW + segment * LANES;
+                if (TAIL && segment == SEGMENTS - 1 && oy == OH - 1) {
+                    STORE_SOME(float, best, y + at, TAIL);
+                    STORE_SOME(uchar, TO_UCHARS(winner), index + at, TAIL);
+                } else {
+                    STORE(best, y + at);
+                    STORE(TO_UCHARS(winner), index + at);
+                }
+            }
+        }
+}
+
+#define GRADIENT_PARAMETERS                                                                                  \
+    TENSOR(float, weight), TENSOR(float, bias), TENSOR(float, weight_state), TENSOR(float, bias_state),       \
+        CONST_TENSOR(uint, step), float momentum, float keep, float weight_decay
+#if UPDATE
+#define FINISH(name, i, g)                                                                                   \
+    sgd_step(name##_base + name##_offset + (i), g, name##_state_base + name##_state_offset + (i),             \
+             step_base + step_offset, momentum, keep, weight_decay)
+#else
+#define FINISH(name, i, g) (name##_base + name##_offset)[i] = (g)
+#endif
+
+/* Gradients of weight (K, C, R, S) and bias (K) from dy and index (N, K, OH, OW), over the images of a chunk. One
+ * chunk: the gradients (overwritten) or the update of the parameters; several: parts (CHUNKS, K*C*R*S + K), to be added by
+ * sum_parts. Items: (ceil(K / KT), C * ceil(R / RT), CHUNKS). */
+__kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, index), CONST_TENSOR(float, dy),
+                                  TENSOR(float, parts), GRADIENT_PARAMETERS)
+{
+    USE_CONST(float, xs);
+    USE_CONST(uchar, index);
+    USE_CONST(float, dy);
+    USE(float, parts);
+    const int k = (int)get_global_id(0) * KT, chunk = get_global_id(2);
+    const int c = get_global_id(1) % C, r0 = get_global_id(1) / C * RT;
+    FLOATS acc[KT][RT * S], sum[KT];
+#pragma unroll
+    for (int t = 0; t < KT; t++) {
+        sum[t] = 0.0f;
+#pragma unroll
+        for (int p = 0; p < RT * S; p++)
+            acc[t][p] = 0.0f;
+    }
+    for (int n = chunk * CHUNK; n < min((chunk + 1) * CHUNK, N); n++)
+        for (int oy = 0; oy < OH; oy++)
+            for (int segment = 0; segment < SEGMENTS; segment++) {
+                __global const float *row =
+                    xs + (((ulong)n * C + c) * HP + oy * PI * SH + r0 * DH) * Q * WQ + segment * LANES;
+                FLOATS d[KT];
+                INTS winner[KT];
+#pragma unroll
+                for (int t = 0; t < KT; t++) {
+                    const ulong at = (((ulong)n * K + min(k + t, K - 1)) * OH + oy) * OW + segment * LANES;
+                    d[t] = LOAD(dy + at);
+                    winner[t] = TO_INTS(LOAD(index + at));
+                    if (TAIL && segment == SEGMENTS - 1)
+                        winner[t] = LANE_NUMBERS < TAIL ? winner[t] : (INTS)NONE;
+                    if (HAS_BIAS)
+                        sum[t] += winner[t] != NONE ? d[t] : (FLOATS)0.0f;
+                }
+#pragma unroll
+                for (int p = 0; p < PI * PJ; p++) {
+#pragma unroll
+                    for (int r = 0; r < RT; r++)
+#pragma unroll
+                        for (int s = 0; s < S; s++) {
+                            if (R % RT && r0 + r >= R)
+                                continue;
+                            const FLOATS v = LOAD(row + (p / PJ * SH + r * DH) * Q * WQ + COLUMN(p % PJ, s));
+#pragma unroll
+                            for (int t = 0; t < KT; t++)
+                                acc[t][r * S + s] = winner[t] == p ? fma(d[t], v, acc[t][r * S + s]) : acc[t][r * S + s];
+                        }
+                }
+            }
+    parts += (ulong)chunk * (K * C * R * S + K);
+#pragma unroll
+    for (int t = 0; t < KT; t++) {
+        if (k + t >= K)
+            break;
+#pragma unroll
+        for (int p = 0; p < RT * S; p++) {
+            if (r0 + p / S >= R)
+                break;
+            const int i = ((k + t) * C + c) * R * S + r0 * S + p;
+            const float g = sum_lanes(acc[t][p]);
+            if (CHUNKS > 1)
+                parts[i] = g;
+            else
+                FINISH(weight, i, g);
+        }
+        if (HAS_BIAS && c == 0 && r0 == 0) {
+            const float g = sum_lanes(sum[t]);
+            if (CHUNKS > 1)
+                parts[K * C * R * S + k + t] = g;
+            else
+                FINISH(bias, k + t, g);
+        }
+    }
+}
+
+/* The sums over the chunks: gradients, or the update. Items: (K*C*R*S + K). */
+__kernel void sum_parts(CONST_TENSOR(float, parts), GRADIENT_PARAMETERS)
+{
+    USE_CONST(float, parts);
+    const int i = get_global_id(0), weights = K * C * R * S;
+    if (i >= weights + (HAS_BIAS ? K : 0))
+        return;
+    float g = 0.0f;
+    for (int chunk = 0; chunk < CHUNKS; chunk++)
+        g += parts[(ulong)chunk * (weights + K) + i];
+    if (i < weights)
+        FINISH(weight, i, g);
+    else
+        FINISH(bias, i - weights, g);
+}

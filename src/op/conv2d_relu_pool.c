@@ -1,0 +1,256 @@
+/* conv2d, relu and max_pool2d in one, where pooling windows do not overlap.
+ * conv2d_relu_pool: in x (N, C, H, W), weight, bias or none; out y (N, K, OH, OW) pooled, index (uint8, like y): the position
+ * in its window that won, NONE where ReLU cut the maximum, and xs (N, C, H + 2 padding, Q * WQ): x with its padding, columns
+ * ordered by their remainder by Q = stride * window width, so that what neighbouring outputs read lies side by side.
+ * conv2d_relu_pool_dw: in xs, index, dy and what an update takes; out the gradients of weight and bias, or what the
+ * update changes. Only the winners of the windows carry gradient. */
+#include "op/conv2d.h"
+#include "op/max_pool2d.h"
+#include "op/sgd.h"
+#include "op/vectors.h"
+
+#define MAX_WINDOW 16         /* positions: the register tile holds one vector for each */
+#define CHUNK_BYTES (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
+#define MAX_CHUNKS 64
+
+static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
+
+static bool fits(const struct claret_attr *const *attrs)
+{
+    const struct claret_attr *pool = attrs[2];
+    bool apart = claret_pool_stride(pool, 0) == pool[CLARET_POOL_KERNEL].i[0] &&
+                 claret_pool_stride(pool, 1) == pool[CLARET_POOL_KERNEL].i[1];
+    return apart && pool[CLARET_POOL_PADDING].i[0] == 0 && pool[CLARET_POOL_PADDING].i[1] == 0 &&
+           pool[CLARET_POOL_KERNEL].i[0] * pool[CLARET_POOL_KERNEL].i[1] <= MAX_WINDOW;
+}
+
+static int64_t split_factor(const struct claret_node *node)
+{
+    return node->attr[CLARET_CONV_STRIDE].i[1] * node->chain[1][CLARET_POOL_KERNEL].i[1];
+}
+
+static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+{
+    struct claret_shape conv;
+    const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i, *padding = node->attr[CLARET_CONV_PADDING].i;
+    CLARET_TRY(claret_conv_build(build, node, &conv));
+    struct claret_shape y =
+        claret_shape4(conv.dim[0], conv.dim[1], conv.dim[2] / window[0], conv.dim[3] / window[1]);
+    if (y.dim[2] < 1 || y.dim[3] < 1)
+        return claret_build_error(build, node, NULL, "the pooling window is larger than the convolution's output");
+    int64_t q = split_factor(node);
+    claret_build_output(build, node, CLARET_DTYPE_F32, y);
+    claret_build_output(build, node, CLARET_DTYPE_U8, y);
+    claret_build_output(build, node, CLARET_DTYPE_F32,
+                        claret_shape4(x.dim[0], x.dim[1], x.dim[2] + 2 * padding[0],
+                                      (x.dim[3] + 2 * padding[1] + q - 1) / q * q));
+    return CLARET_OK;
+}
+
+static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
+{
+    int dy = claret_build_grad(build, node->out[0]);
+    if (claret_build_wants(build, node->in[0])) {
+        const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
+        const struct claret_shape y = claret_build_tensor(build, node->out[0])->shape;
+        const struct claret_attr *attr = node->attr;
+        int64_t conv[2];
+        for (int d = 0; d < 2; d++)
+            conv[d] = (x.dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] -
+                       attr[CLARET_CONV_DILATION].i[d] * (attr[CLARET_CONV_KERNEL].i[d] - 1) - 1) /
+                          attr[CLARET_CONV_STRIDE].i[d] +
+                      1;
+        int dense = claret_build_between(build, node, "dense", CLARET_DTYPE_F32,
+                                         claret_shape4(y.dim[0], y.dim[1], conv[0], conv[1]));
+        int dx = claret_build_grad(build, node->in[0]);
+        struct claret_node *unpool = claret_build_node(build, &claret_max_pool2d_dx, node, "unpool",
+                                                       (int[]){node->out[1], dy}, 2, &dense, 1);
+        unpool->attr = node->chain[1];
+        claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dense, node->in[1]}, 2, &dx, 1);
+    }
+    struct claret_node *dw = claret_build_node(build, &conv2d_relu_pool_dw, node, "dw",
+                                               (int[]){node->out[2], node->out[1], dy}, 3, NULL, 0);
+    int params[2] = {node->in[1], node->in_count > 2 ? node->in[2] : -1};
+    claret_build_gradients(build, dw, params, 2);
+    return CLARET_OK;
+}
+
+/* ---- rows: lanes are pooled pixels of a row, a register tile holds their windows for some channels ---- */
+
+struct rows {
+    int64_t n, c, h, w, k, r, s, oh, ow, hp, wq;
+    int lanes;
+    const struct claret_node *node;
+};
+
+static struct rows rows_problem(const struct claret_emit *emit, const struct claret_node *node, int xs, int y)
+{
+    const struct claret_shape split = claret_emit_tensor(emit, xs)->shape;
+    const struct claret_shape out = claret_emit_tensor(emit, y)->shape;
+    const struct claret_attr *attr = node->attr;
+    struct rows rows = {.n = split.dim[0], .c = split.dim[1], .k = out.dim[1], .oh = out.dim[2], .ow = out.dim[3],
+                        .r = attr[CLARET_CONV_KERNEL].i[0], .s = attr[CLARET_CONV_KERNEL].i[1],
+                        .hp = split.dim[2], .wq = split.dim[3] / split_factor(node), .node = node};
+    rows.lanes = claret_vector_lanes(claret_emit_device(emit), rows.ow);
+    return rows;
+}
+
+static void rows_defines(struct claret_kernel_call *call, const struct rows *rows)
+{
+    const struct claret_attr *attr = rows->node->attr;
+    const int64_t *window = rows->node->chain[1][CLARET_POOL_KERNEL].i;
+    claret_kernel_define(call, "LANES", rows->lanes);
+    claret_kernel_define(call, "C", rows->c);
+    claret_kernel_define(call, "K", rows->k);
+    claret_kernel_define(call, "R", rows->r);
+    claret_kernel_define(call, "S", rows->s);
+    claret_kernel_define(call, "OH", rows->oh);
+    claret_kernel_define(call, "OW", rows->ow);
+    claret_kernel_define(call, "HP", rows->hp);
+    claret_kernel_define(call, "WQ", rows->wq);
+    claret_kernel_define(call, "SH", attr[CLARET_CONV_STRIDE].i[0]);
+    claret_kernel_define(call, "SW", attr[CLARET_CONV_STRIDE].i[1]);
+    claret_kernel_define(call, "DH", attr[CLARET_CONV_DILATION].i[0]);
+    claret_kernel_define(call, "DW", attr[CLARET_CONV_DILATION].i[1]);
+    claret_kernel_define(call, "PI", window[0]);
+    claret_kernel_define(call, "PJ", window[1]);
+}
+
+static void emit_split(struct claret_emit *emit, const struct claret_node *node, const struct rows *rows)
+{
+    const struct claret_shape x = claret_emit_tensor(emit, node->in[0])->shape;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "split", "split_columns", "split_columns");
+    claret_kernel_define(call, "H", x.dim[2]);
+    claret_kernel_define(call, "W", x.dim[3]);
+    claret_kernel_define(call, "HP", rows->hp);
+    claret_kernel_define(call, "WQ", rows->wq);
+    claret_kernel_define(call, "Q", split_factor(node));
+    claret_kernel_define(call, "PH", node->attr[CLARET_CONV_PADDING].i[0]);
+    claret_kernel_define(call, "PW", node->attr[CLARET_CONV_PADDING].i[1]);
+    claret_kernel_tensor(call, node->in[0], 0);
+    claret_kernel_tensor(call, node->out[2], 0);
+    claret_kernel_range(call, rows->n * rows->c, 1);
+    claret_emit_cost(emit, 0, 8.0 * (double)claret_shape_count(&x));
+}
+
+static double flops(const struct rows *rows)
+{
+    const int64_t *window = rows->node->chain[1][CLARET_POOL_KERNEL].i;
+    return 2.0 * (double)(rows->n * rows->k * rows->oh * rows->ow) * (double)(window[0] * window[1]) *
+           (double)(rows->c * rows->r * rows->s);
+}
+
+static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct rows rows = rows_problem(emit, node, node->out[2], node->out[0]);
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
+    bool bias = node->in_count > 2;
+    int tile = claret_vector_split(
+        rows.k, claret_vector_tile(claret_emit_device(emit)) * 2 / 3 / (int)(window[0] * window[1]));
+    emit_split(emit, node, &rows);
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "conv+relu+pool", "conv2d_relu_pool", "conv2d_relu_pool");
+    rows_defines(call, &rows);
+    claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_define(call, "KT", tile);
+    claret_kernel_tensor(call, node->out[2], 0);
+    claret_kernel_tensor(call, node->in[1], 0);
+    claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_tensor(call, node->out[1], 0);
+    claret_kernel_range3(call, (rows.k + tile - 1) / tile, rows.n, 1, 1);
+    claret_emit_cost(emit, flops(&rows), 4.0 * (double)(rows.n * rows.c * rows.hp * rows.wq));
+}
+
+/* The arguments of the kernels that end in a gradient or an update: places of weight and bias, their state, step. */
+static void gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node)
+{
+    const int *params = node->in + 3, *state = node->in + 5;
+    int weight = node->update ? params[0] : node->out[0];
+    int bias = node->update ? params[1] : node->out_count > 1 ? node->out[1] : -1;
+    claret_kernel_tensor(call, weight, 0);
+    claret_kernel_tensor(call, bias >= 0 ? bias : weight, 0);
+    claret_kernel_tensor(call, node->update && state[0] >= 0 ? state[0] : weight, 0);
+    claret_kernel_tensor(call, node->update && state[1] >= 0 ? state[1] : weight, 0);
+    claret_kernel_tensor(call, node->update ? node->in[7] : weight, 0);
+    if (node->update)
+        claret_sgd_arguments(call, node->update);
+    else
+        for (int i = 0; i < 3; i++)
+            claret_kernel_float(call, 0);
+}
+
+static void gradient_defines(struct claret_kernel_call *call, const struct claret_node *node)
+{
+    bool bias = node->update ? node->in[4] >= 0 : node->out_count > 1;
+    claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_define(call, "UPDATE", node->update != NULL);
+    if (node->update)
+        claret_sgd_defines(call, node->update);
+}
+
+static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct rows rows = rows_problem(emit, node, node->in[0], node->in[2]);
+    int room = claret_vector_tile(claret_emit_device(emit));
+    int taps = (int)rows.s, tap_rows = claret_vector_split(rows.r, room / 2 / taps);
+    int tile = claret_vector_split(rows.k, room / (taps * tap_rows));
+    int64_t per_image = rows.c * rows.hp * rows.wq * split_factor(node) * 4 + rows.k * rows.oh * rows.ow * 5;
+    int64_t images = CHUNK_BYTES / per_image, chunks;
+    images = images < 4 ? 4 : images;
+    chunks = (rows.n + images - 1) / images;
+    chunks = chunks > MAX_CHUNKS ? MAX_CHUNKS : chunks;
+    images = (rows.n + chunks - 1) / chunks;
+    chunks = (rows.n + images - 1) / images;
+    int64_t weights = rows.k * rows.c * rows.r * rows.s, part = weights + rows.k;
+    int parts = chunks > 1 ? claret_emit_temp(emit, CLARET_DTYPE_F32, chunks * part) : -1;
+
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_relu_pool", "conv2d_relu_pool_dw");
+    rows_defines(call, &rows);
+    gradient_defines(call, node);
+    claret_kernel_define(call, "KT", tile);
+    claret_kernel_define(call, "RT", tap_rows);
+    claret_kernel_define(call, "N", rows.n);
+    claret_kernel_define(call, "CHUNK", images);
+    claret_kernel_define(call, "CHUNKS", chunks);
+    for (int i = 0; i < 3; i++)
+        claret_kernel_tensor(call, node->in[i], 0);
+    claret_kernel_tensor(call, chunks > 1 ? parts : node->in[0], 0);
+    gradient_arguments(call, node);
+    claret_kernel_range3(call, (rows.k + tile - 1) / tile,
+                         rows.c * ((rows.r + tap_rows - 1) / tap_rows), chunks, 1);
+    claret_emit_cost(emit, flops(&rows), (double)(rows.n * per_image));
+    if (chunks > 1) {
+        call = claret_emit_kernel(emit, "sum", "conv2d_relu_pool", "sum_parts");
+        rows_defines(call, &rows);
+        gradient_defines(call, node);
+        claret_kernel_define(call, "CHUNKS", chunks);
+        claret_kernel_tensor(call, parts, 0);
+        gradient_arguments(call, node);
+        claret_kernel_range(call, part, 16);
+        claret_emit_cost(emit, (double)(chunks * part), 4.0 * (double)(chunks * part));
+    }
+}
+
+static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+{
+    const struct claret_shape *y = &tensors[node->out[0]].shape, *weight = &tensors[node->in[1]].shape;
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
+    return (double)(claret_shape_count(y) * window[0] * window[1]) *
+           (double)(weight->dim[1] * weight->dim[2] * weight->dim[3]);
+}
+
+static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
+static const struct claret_solver dw_rows = {"rows", NULL, dw_emit};
+static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
+static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
+
+static const char *const chain[] = {"conv2d", "relu", "max_pool2d", NULL};
+static const struct claret_op conv2d_relu_pool = {.name = "conv2d_relu_pool", .chain = chain, .fits = fits,
+                                                  .shape = shape, .backward = backward,
+                                                  .solvers = forward_solvers, .multiply_adds = multiply_adds};
+static const struct claret_op conv2d_relu_pool_dw = {.name = "conv2d_relu_pool_dw", .solvers = dw_solvers};
+
+extern const struct claret_op *const claret_ops_conv2d_relu_pool[];
+const struct claret_op *const claret_ops_conv2d_relu_pool[] = {&conv2d_relu_pool, &conv2d_relu_pool_dw, NULL};

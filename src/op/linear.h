@@ -1,0 +1,14 @@
+/* What linear shares with the fused ops that begin with it. */
+#ifndef CLARET_OP_LINEAR_H
+#define CLARET_OP_LINEAR_H
+
+#include "op/op.h"
+
+/* In the order of linear's attributes. */
+enum { CLARET_LINEAR_OUT_FEATURES, CLARET_LINEAR_BIAS, CLARET_LINEAR_IN_FEATURES };
+
+/* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
+enum claret_status claret_linear_build(struct claret_build *build, struct claret_node *node,
+                                       struct claret_shape *y);
+
+#endif

@@ -1,0 +1,145 @@
+/* linear and the cross-entropy loss in one.
+ * linear_cross_entropy: in x (N, F), weight (O, F), bias or none, labels, step; out losses (N), dlogits (N, O).
+ * linear_backward: in dy (N, O), x, and what an update takes, or weight and bias alone; out dx (N, F) where it is wanted, then the
+ * gradients of weight and bias, or what the update changes. dx is made with the weights as they were. */
+#include "op/linear.h"
+#include "op/sgd.h"
+#include "op/vectors.h"
+
+#define MAX_CLASSES 1024 /* logits of an image stay in private memory */
+#define FORWARD_IMAGES 2 /* that share one reading of the weights */
+
+static const struct claret_op linear_cross_entropy, linear_backward;
+
+static bool fits(const struct claret_attr *const *attrs)
+{
+    return attrs[0][CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES;
+}
+
+static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+{
+    struct claret_shape y;
+    CLARET_TRY(claret_linear_build(build, node, &y));
+    if (node->in_count == 2)
+        claret_build_input(node, -1);
+    claret_build_input(node, claret_build_labels(build));
+    claret_build_input(node, claret_build_step(build));
+    claret_build_output(build, node, CLARET_DTYPE_F32, claret_shape1(y.dim[0]));
+    claret_build_output(build, node, CLARET_DTYPE_F32, y);
+    return CLARET_OK;
+}
+
+/* linear_backward's inputs: dy, x, weight, bias, then with an update (again) params, state, step. */
+enum { DY, X, WEIGHT, BIAS, PARAMS, STATE = PARAMS + 2, STEP = STATE + 2 };
+
+static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
+{
+    int in[4] = {node->out[1], node->in[0], node->in[1], node->in[2]};
+    int dx = claret_build_wants(build, node->in[0]) ? claret_build_grad(build, node->in[0]) : -1;
+    struct claret_node *made =
+        claret_build_node(build, &linear_backward, node, "backward", in, 4, &dx, dx >= 0 ? 1 : 0);
+    claret_build_gradients(build, made, in + WEIGHT, 2);
+    return CLARET_OK;
+}
+
+struct problem {
+    int64_t n, f, o;
+    int lanes, tile; /* outputs in the register tile */
+};
+
+static struct problem problem_of(const struct claret_emit *emit, int x, int64_t outputs, int room)
+{
+    const struct claret_shape shape = claret_emit_tensor(emit, x)->shape;
+    struct problem problem = {.n = shape.dim[0], .f = shape.dim[1], .o = outputs};
+    problem.lanes = claret_vector_lanes(claret_emit_device(emit), problem.f);
+    problem.tile = claret_vector_split(outputs, room);
+    return problem;
+}
+
+static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias)
+{
+    claret_kernel_define(call, "LANES", problem->lanes);
+    claret_kernel_define(call, "N", problem->n);
+    claret_kernel_define(call, "F", problem->f);
+    claret_kernel_define(call, "O", problem->o);
+    claret_kernel_define(call, "OT", problem->tile);
+    claret_kernel_define(call, "HAS_BIAS", bias);
+}
+
+static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
+    int room = claret_vector_tile(claret_emit_device(emit)) / FORWARD_IMAGES;
+    struct problem problem = problem_of(emit, node->in[0], outputs, room);
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "linear+loss", "linear_cross_entropy", "linear_loss");
+    defines(call, &problem, node->in[2] >= 0);
+    claret_kernel_define(call, "IMAGES", FORWARD_IMAGES);
+    for (int i = 0; i < 5; i++)
+        claret_kernel_tensor(call, node->in[i] >= 0 ? node->in[i] : node->in[1], 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_tensor(call, node->out[1], 0);
+    claret_kernel_range(call, (problem.n + FORWARD_IMAGES - 1) / FORWARD_IMAGES, 1);
+    claret_emit_cost(emit, 2.0 * (double)problem.n * (double)problem.f * (double)problem.o,
+                     4.0 * (double)(problem.n * problem.f + problem.f * problem.o));
+}
+
+static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_device_desc *device = claret_emit_device(emit);
+    const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
+    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], claret_vector_tile(device) / 2);
+    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
+    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
+    int dx = node->out_count > params ? node->out[0] : -1;
+    const int *gradients = node->out + (dx >= 0);
+    int weight = update ? node->in[WEIGHT] : gradients[0];
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
+    defines(call, &problem, bias);
+    claret_kernel_define(call, "HAS_DX", dx >= 0);
+    claret_kernel_define(call, "UPDATE", update);
+    if (update)
+        claret_sgd_defines(call, node->update);
+    claret_kernel_tensor(call, node->in[DY], 0);
+    claret_kernel_tensor(call, node->in[X], 0);
+    claret_kernel_tensor(call, node->in[WEIGHT], 0);
+    claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
+    claret_kernel_tensor(call, weight, 0);
+    claret_kernel_tensor(call, !bias ? weight : update ? node->in[BIAS] : gradients[1], 0);
+    claret_kernel_tensor(call, update && node->in[STATE] >= 0 ? node->in[STATE] : weight, 0);
+    claret_kernel_tensor(call, update && node->in[STATE + 1] >= 0 ? node->in[STATE + 1] : weight, 0);
+    claret_kernel_tensor(call, update ? node->in[STEP] : node->in[DY], 0);
+    if (update)
+        claret_sgd_arguments(call, node->update);
+    else
+        for (int i = 0; i < 3; i++)
+            claret_kernel_float(call, 0);
+    /* One vector of features an item at most, and some items for each unit to even out their pace. */
+    int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
+    int64_t items = 16 * (int64_t)device->compute_units;
+    items = items > vectors ? vectors : items;
+    int64_t block = (vectors + items - 1) / items;
+    claret_kernel_define(call, "BLOCK", block);
+    claret_kernel_range(call, (vectors + block - 1) / block, 1);
+    claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
+                     4.0 * (double)(2 * problem.n * problem.f + 4 * problem.f * problem.o));
+}
+
+static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+{
+    return (double)claret_shape_count(&tensors[node->in[0]].shape) * (double)tensors[node->out[1]].shape.dim[1];
+}
+
+static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
+static const struct claret_solver backward_rows = {"rows", NULL, backward_emit};
+static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
+static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
+
+static const char *const chain[] = {"linear", "cross_entropy", NULL};
+static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy", .chain = chain,
+                                                      .fits = fits, .shape = shape, .backward = backward,
+                                                      .solvers = forward_solvers, .multiply_adds = multiply_adds};
+static const struct claret_op linear_backward = {.name = "linear_backward", .solvers = backward_solvers};
+
+extern const struct claret_op *const claret_ops_linear_cross_entropy[];
+const struct claret_op *const claret_ops_linear_cross_entropy[] = {&linear_cross_entropy, &linear_backward, NULL};

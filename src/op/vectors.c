@@ -1,0 +1,25 @@
+#include "op/vectors.h"
+
+int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent)
+{
+    int lanes = device->float_width >= 16 ? 16 : device->float_width >= 8 ? 8 : 4;
+    while (lanes > 4 && extent <= lanes / 2)
+        lanes /= 2;
+    return lanes;
+}
+
+int claret_vector_tile(const struct claret_device_desc *device)
+{
+    /* 32 vector registers come with 16 lanes of float (AVX-512), 16 with 8 (AVX), and 32 with 4 on ARM. */
+    return device->float_width >= 16 ? 24 : 12;
+}
+
+int claret_vector_split(int64_t extent, int limit)
+{
+    if (limit < 1)
+        limit = 1;
+    if (extent <= limit)
+        return (int)extent;
+    int64_t tiles = (extent + limit - 1) / limit;
+    return (int)((extent + tiles - 1) / tiles);
+}

@@ -1,0 +1,14 @@
+/* Choices for kernels whose work-items own wide vectors (CPU devices), shared by their ops. */
+#ifndef CLARET_OP_VECTORS_H
+#define CLARET_OP_VECTORS_H
+
+#include "op/op.h"
+
+/* Lanes of a vector: the device's, but no more than `extent` fills by more than half. 4, 8 or 16. */
+int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent);
+/* Vectors that a register tile may hold, so that operands fit beside it. */
+int claret_vector_tile(const struct claret_device_desc *device);
+/* The largest tile of at most `limit` that covers `extent` in as few and as full tiles as can be. */
+int claret_vector_split(int64_t extent, int limit);
+
+#endif

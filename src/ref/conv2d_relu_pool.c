@@ -1,0 +1,122 @@
+/* conv2d, relu and max_pool2d in one, by the reference functions of the three. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/conv2d.h"
+#include "op/max_pool2d.h"
+#include "ref/ref.h"
+#include "ref/sgd.h"
+
+#define NONE 255
+
+/* A node of one of the three ops: its tensors are numbered 0, 1 … in `tensors`, inputs first. */
+static void run_op(const char *op, const struct claret_attr *attr, const struct claret_tensor *tensors,
+                   double *const *values, int in_count, int out_count)
+{
+    struct claret_node node = {.attr = attr, .in_count = in_count, .out_count = out_count};
+    const double *in[CLARET_MAX_IN] = {NULL};
+    double *out[CLARET_MAX_OUT] = {NULL};
+    for (int i = 0; i < in_count; i++) {
+        node.in[i] = values[i] ? i : -1;
+        in[i] = values[i];
+    }
+    for (int i = 0; i < out_count; i++) {
+        node.out[i] = in_count + i;
+        out[i] = values[in_count + i];
+    }
+    claret_ref_find(op)(&node, tensors, in, out);
+}
+
+static double *make(const struct claret_shape *shape)
+{
+    double *values = calloc((size_t)claret_shape_count(shape) + 1, sizeof *values);
+    if (!values)
+        abort();
+    return values;
+}
+
+/* The place in xs of padded column w, row h of plane `plane`. */
+static int64_t split_index(const struct claret_shape *xs, int64_t q, int64_t plane, int64_t h, int64_t w)
+{
+    return (plane * xs->dim[2] + h) * xs->dim[3] + w % q * (xs->dim[3] / q) + w / q;
+}
+
+static int64_t split_factor(const struct claret_node *node)
+{
+    return node->attr[CLARET_CONV_STRIDE].i[1] * node->chain[1][CLARET_POOL_KERNEL].i[1];
+}
+
+static void split(const struct claret_node *node, const struct claret_shape *x, const struct claret_shape *xs,
+                  const double *from, double *to)
+{
+    const int64_t *padding = node->attr[CLARET_CONV_PADDING].i;
+    memset(to, 0, (size_t)claret_shape_count(xs) * sizeof *to);
+    for (int64_t plane = 0; plane < x->dim[0] * x->dim[1]; plane++)
+        for (int64_t h = 0; h < x->dim[2]; h++)
+            for (int64_t w = 0; w < x->dim[3] && w + padding[1] < xs->dim[3]; w++)
+                to[split_index(xs, split_factor(node), plane, h + padding[0], w + padding[1])] =
+                    from[(plane * x->dim[2] + h) * x->dim[3] + w];
+}
+
+/* in: x, weight, bias or nothing; out: y, index, xs */
+static void forward(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
+                    double *const *out)
+{
+    const struct claret_tensor *x = &tensors[node->in[0]], *weight = &tensors[node->in[1]];
+    const struct claret_tensor *y = &tensors[node->out[0]];
+    const struct claret_attr *attr = node->attr;
+    struct claret_tensor conv = {.shape = claret_shape4(x->shape.dim[0], weight->shape.dim[0], 0, 0)};
+    for (int d = 0; d < 2; d++)
+        conv.shape.dim[2 + d] = (x->shape.dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] -
+                                 attr[CLARET_CONV_DILATION].i[d] * (attr[CLARET_CONV_KERNEL].i[d] - 1) - 1) /
+                                    attr[CLARET_CONV_STRIDE].i[d] +
+                                1;
+    bool bias = node->in_count > 2;
+    double *dense = make(&conv.shape);
+    struct claret_tensor conv_tensors[4] = {*x, *weight, bias ? tensors[node->in[2]] : *weight, conv};
+    run_op("conv2d", attr, conv_tensors, (double *[]){(double *)in[0], (double *)in[1],
+                                                     bias ? (double *)in[2] : NULL, dense}, 3, 1);
+    for (int64_t i = 0; i < claret_shape_count(&conv.shape); i++)
+        dense[i] = dense[i] < 0 ? 0 : dense[i];
+    struct claret_tensor pool_tensors[3] = {conv, *y, *y};
+    run_op("max_pool2d", node->chain[1], pool_tensors, (double *[]){dense, out[0], out[1]}, 1, 2);
+    for (int64_t i = 0; i < claret_shape_count(&y->shape); i++)
+        if (out[0][i] <= 0)
+            out[1][i] = NONE;
+    split(node, &x->shape, &tensors[node->out[2]].shape, in[0], out[2]);
+    free(dense);
+}
+
+/* in: xs, index, dy, what an update takes; out: gradients of weight and bias, or what the update changes */
+static void dw(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
+               double *const *out)
+{
+    const struct claret_tensor *xs = &tensors[node->in[0]], *dy = &tensors[node->in[2]];
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
+    bool bias = node->update ? node->in[4] >= 0 : node->out_count > 1;
+    struct claret_tensor x = *xs, weight = tensors[node->out[0]], dense = *dy;
+    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    for (int d = 0; d < 2; d++)
+        dense.shape.dim[2 + d] *= window[d];
+    double *padded = make(&x.shape), *wide = make(&dense.shape), *dweight = make(&weight.shape);
+    double *dbias = make(&weight.shape);
+    for (int64_t plane = 0; plane < x.shape.dim[0] * x.shape.dim[1]; plane++)
+        for (int64_t h = 0; h < x.shape.dim[2]; h++)
+            for (int64_t w = 0; w < x.shape.dim[3]; w++)
+                padded[(plane * x.shape.dim[2] + h) * x.shape.dim[3] + w] =
+                    in[0][split_index(&xs->shape, split_factor(node), plane, h, w)];
+    struct claret_tensor pool_tensors[3] = {*dy, *dy, dense};
+    run_op("max_pool2d_dx", node->chain[1], pool_tensors, (double *[]){(double *)in[1], (double *)in[2], wide}, 2, 1);
+    memcpy(attr, node->attr, sizeof attr);
+    attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0; /* it lies in xs */
+    struct claret_tensor conv_tensors[4] = {x, dense, weight, weight};
+    run_op("conv2d_dw", attr, conv_tensors, (double *[]){padded, wide, dweight, dbias}, 2, bias ? 2 : 1);
+    claret_ref_gradients(node, tensors, 3, 0, 2, (double *[]){dweight, bias ? dbias : NULL}, in, out);
+    free(padded);
+    free(wide);
+    free(dweight);
+    free(dbias);
+}
+
+const struct claret_ref claret_ref_conv2d_relu_pool[] = {
+    {"conv2d_relu_pool", forward}, {"conv2d_relu_pool_dw", dw}, {NULL, NULL}};
