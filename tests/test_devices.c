@@ -293,7 +293,18 @@ static void test_choose_same_card(void **state)
         claret_devices_destroy(devices);
     }
 
+    /* Nothing tells that these are one. */
     struct claret_devices *devices = list_start();
+    list_platform(devices, "P");
+    list_device(devices, "gpu", "Card", 0, "", 0x1002);
+    list_platform(devices, "Q");
+    list_device(devices, "gpu", "Card", 0, "", 0x1002);
+    list_results(devices, reasons);
+    const struct choose_row unknown = {"card", "", CLARET_AMBIGUOUS, 0, "1 (1:0)"};
+    check_choice(devices, &unknown);
+    claret_devices_destroy(devices);
+
+    devices = list_start();
     list_platform(devices, "P");
     list_device(devices, "gpu", "Card half", 0, "0000:03:00.0", 0);
     list_device(devices, "gpu", "Card half", 0, "0000:03:00.0", 0);

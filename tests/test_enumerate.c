@@ -419,6 +419,27 @@ static void test_resolve(void **state)
     run_in_process(in_process_of_its_own);
 }
 
+/* A device that is gone by the time it is wanted. */
+static void with_a_device_gone(void)
+{
+    struct claret_devices *devices;
+    cl_platform_id platform;
+    cl_device_id device;
+    if (claret_devices_list(&devices) != CLARET_OK || claret_devices_count(devices) != 2)
+        exit(10);
+    setenv("FAKE_ICD", "offline", 1);
+    if (claret_devices_resolve(devices, 1, &platform, &device) != CLARET_NO_DEVICE)
+        exit(11);
+    exit(claret_devices_resolve(devices, 0, &platform, &device) == CLARET_OK ? 0 : 12);
+}
+
+static void test_resolve_gone(void **state)
+{
+    (void)state;
+    vendors(false, "offline wrong");
+    run_in_process(with_a_device_gone);
+}
+
 static void remember_folder(void)
 {
     char path[128];
@@ -454,28 +475,34 @@ static void test_folder_is_removed(void **state)
     free(private);
 }
 
-/* With the program's own streams closed, its signals blocked and ignored. */
+static void on_abort(int number)
+{
+    (void)number;
+    _exit(42);
+}
+
+/* With the program's own streams closed, its signals blocked, and a handler that is not for a driver's end.
+ */
 static void with_everything_closed(void)
 {
     sigset_t all;
     struct claret_devices *devices;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
-    signal(SIGABRT, SIG_IGN);
+    signal(SIGABRT, on_abort);
     for (int i = 0; i < 3; i++)
         close(i);
-    if (claret_devices_list(&devices) != CLARET_OK)
+    if (claret_devices_list(&devices) != CLARET_OK || claret_devices_count(devices) != 2)
         exit(10);
-    exit(claret_devices_count(devices) == 1 &&
-                 strstr(claret_devices_text(devices, 0, CLARET_DEVICE_REASON), "(SIGABRT)") != NULL
-             ? 0
-             : 11);
+    if (strstr(claret_devices_text(devices, 0, CLARET_DEVICE_REASON), "(SIGABRT)") == NULL)
+        exit(11);
+    exit(strstr(claret_devices_text(devices, 1, CLARET_DEVICE_REASON), "wrong answer") == NULL ? 12 : 0);
 }
 
 static void test_closed_streams(void **state)
 {
     (void)state;
-    vendors(false, "abort-list");
+    vendors(false, "abort-build wrong");
     run_in_process(with_everything_closed);
 }
 
@@ -519,6 +546,7 @@ int main(void)
         IN_FOLDER(test_drivers_of_variable),
         IN_FOLDER(test_hang),
         IN_FOLDER(test_resolve),
+        IN_FOLDER(test_resolve_gone),
         IN_FOLDER(test_folder_is_removed),
         IN_FOLDER(test_closed_streams),
     };
