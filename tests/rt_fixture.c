@@ -10,7 +10,7 @@
 #include "base/embedded.h"
 #include "base/file.h"
 
-char fixture_folder[64], fixture_kernels[96], fixture_messages[16384];
+char fixture_device[256], fixture_folder[64], fixture_kernels[96], fixture_messages[16384];
 
 static void keep(void *user, enum claret_log_level level, const char *message)
 {
@@ -52,7 +52,8 @@ int fixture_begin(void)
         fprintf(stderr, "skipped: %s\n", claret_error());
         return 77;
     }
-    fprintf(stderr, "%s\n", claret_rt_describe(rt));
+    snprintf(fixture_device, sizeof fixture_device, "%s", claret_rt_describe(rt));
+    fprintf(stderr, "%s\n", fixture_device);
     claret_rt_close(rt);
     snprintf(fixture_folder, sizeof fixture_folder, "/tmp/claret-test-XXXXXX");
     if (!mkdtemp(fixture_folder)) {

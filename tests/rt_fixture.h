@@ -11,6 +11,7 @@
 
 #include "rt/rt.h"
 
+extern char fixture_device[256];     /* what claret_rt_describe() says */
 extern char fixture_folder[64];      /* scratch, removed at the end */
 extern char fixture_kernels[96];     /* kernel folder in it: common.clh and what tests write */
 extern char fixture_messages[16384]; /* since fixture_forget(), one a line, "w ", "i " or "d " in front */

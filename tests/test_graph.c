@@ -184,12 +184,12 @@ static void test_nodes(void **state)
     input_grad.input_grad = true;
     expect_nodes(simplecnn, &training,
                  "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
-                 "loss:cross_entropy fc.dw:linear_dw fc.dx:linear_dx flatten1.dx:flatten_dx "
+                 "loss:cross_entropy fc.dx:linear_dx fc.dw:linear_dw flatten1.dx:flatten_dx "
                  "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dw:conv2d_dw update:sgd end:step_end");
     expect_nodes(simplecnn, &input_grad,
                  "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
-                 "loss:cross_entropy fc.dw:linear_dw fc.dx:linear_dx flatten1.dx:flatten_dx "
-                 "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dw:conv2d_dw conv1.dx:conv2d_dx "
+                 "loss:cross_entropy fc.dx:linear_dx fc.dw:linear_dw flatten1.dx:flatten_dx "
+                 "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dx:conv2d_dx conv1.dw:conv2d_dw "
                  "update:sgd end:step_end");
     expect_nodes(simplecnn, &evaluation,
                  "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "

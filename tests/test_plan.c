@@ -382,7 +382,7 @@ static void test_null_runtime(void **state)
             assert_int_equal(claret_ticket_wait(done), CLARET_OK);
         }
         assert_int_equal(claret_rt_finish(rt), CLARET_OK);
-        assert_int_equal(claret_exec_runs(exec), 3 * planned.plan->launch_count);
+        assert_int_equal(claret_exec_runs(exec), 3);
         claret_exec_destroy(exec);
         claret_pool_destroy(pool);
         claret_rt_close(rt);

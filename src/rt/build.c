@@ -2,7 +2,9 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -17,8 +19,14 @@ struct build {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     int begun, finished;
-    bool stop; /* one has failed */
+    bool stop;  /* one has failed */
+    bool alone; /* no threads: the caller's builds all */
 };
+
+static void say(const struct build *build, int index)
+{
+    claret_info("compiling program %d of %d (%s)", index + 1, build->count, build->programs[index]->name);
+}
 
 static void keep_log(const struct claret_rt *rt, struct claret_program *program)
 {
@@ -60,11 +68,13 @@ static void *work(void *user)
     struct build *build = user;
     pthread_mutex_lock(&build->mutex);
     while (!build->stop && build->begun < build->count) {
-        struct claret_program *program = build->programs[build->begun++];
+        int index = build->begun++;
         bool built;
         pthread_cond_signal(&build->changed);
         pthread_mutex_unlock(&build->mutex);
-        built = build_one(build->rt, program);
+        if (build->alone)
+            say(build, index);
+        built = build_one(build->rt, build->programs[index]);
         pthread_mutex_lock(&build->mutex);
         build->finished++;
         build->stop |= !built;
@@ -85,8 +95,7 @@ static void watch(struct build *build)
         if (said < begun) {
             pthread_mutex_unlock(&build->mutex);
             for (; said < begun; said++)
-                claret_info("compiling program %d of %d (%s)", said + 1, build->count,
-                            build->programs[said]->name);
+                say(build, said);
             pthread_mutex_lock(&build->mutex);
         } else if (over) {
             break;
@@ -104,6 +113,8 @@ static int start_threads(struct build *build, pthread_t *threads)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = processors > MAX_THREADS ? MAX_THREADS : processors > 1 ? (int)processors : 1, count = 0;
     sigset_t all, before;
+    if (strstr(build->rt->desc.platform, "Oclgrind")) /* its compiler crashes in two threads */
+        return 0;
     if (wanted > build->count)
         wanted = build->count;
     sigfillset(&all);
@@ -117,12 +128,24 @@ static int start_threads(struct build *build, pthread_t *threads)
 
 static enum claret_status report(const struct claret_rt *rt, const struct claret_program *program)
 {
+    const char *own = strstr(program->text, "\n#line 1 \"");
+    char file[80];
+    int lines = 2;
     if (program->code == CL_SUCCESS)
         return CLARET_OK;
-    return claret_cl_fail(CLARET_BUILD, program->code, program->call,
-                          "compiling %s.cl (kernel %s) for %s with the options %s%s%s", program->name,
-                          program->entry, rt->desc.name, program->options,
-                          program->log ? "\nbuild log:\n" : "", program->log ? program->log : "");
+    claret_cl_fail(CLARET_BUILD, program->code, program->call,
+                   "compiling %s.cl (kernel %s) for %s with the options %s", program->name, program->entry,
+                   rt->desc.name, program->options);
+    if (!program->log)
+        return CLARET_BUILD;
+    claret_error_context("build log:\n%s", program->log);
+    snprintf(file, sizeof file, "%s.cl", program->name);
+    if (own && !strstr(program->log, file)) { /* a compiler that leaves #line out of account */
+        for (const char *at = program->text; at <= own; at++)
+            lines += *at == '\n';
+        claret_error_context("(line %d of what the compiler sees is line 1 of %s)", lines, file);
+    }
+    return CLARET_BUILD;
 }
 
 enum claret_status claret_build_sources(struct claret_rt *rt, struct claret_program **programs, int count)
@@ -138,9 +161,11 @@ enum claret_status claret_build_sources(struct claret_rt *rt, struct claret_prog
         return claret_no_memory();
     }
     started = start_threads(&build, threads);
-    if (!started)
+    build.alone = !started;
+    if (started)
+        watch(&build);
+    else
         work(&build);
-    watch(&build);
     for (int i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_cond_destroy(&build.changed);

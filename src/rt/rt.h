@@ -54,7 +54,7 @@ void claret_exec_destroy(struct claret_exec *exec);
 /* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end. Does not wait. */
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket **done);
-/* Null runtime: how many times a launch was run; -1 on a real one. */
+/* Null runtime: how many times the launches were run; -1 on a real one. */
 long claret_exec_runs(const struct claret_exec *exec);
 
 /* Waits; an error of what was enqueued comes out here. Frees the ticket (NULL: nothing to do). */
