@@ -296,51 +296,6 @@ static void test_exit_in_list(void **state)
     check_hidden("exit-list", "driver fake.icd ended the process (exit code 3) while it was listing devices");
 }
 
-/* By the Khronos loader's list of libraries, which ocl-icd does not read: the test is of what is hidden. */
-static void test_drivers_of_list(void **state)
-{
-    (void)state;
-    struct claret_drivers drivers = {0};
-    vendors(false, "");
-    setenv("OCL_ICD_FILENAMES", "libone.so:/a/libtwo.so", 1);
-    assert_int_equal(claret_drivers_find(&drivers), CLARET_OK);
-    assert_int_equal(drivers.count, 3);
-    assert_string_equal(drivers.list[0].library, "libone.so");
-    assert_string_equal(drivers.list[1].name, "libtwo.so");
-    assert_string_equal(drivers.list[2].name, "fake.icd");
-    assert_int_equal(claret_drivers_begin(&drivers), CLARET_OK);
-    assert_int_equal(claret_drivers_keep(&drivers, 1, true), CLARET_OK);
-    assert_int_equal(claret_drivers_keep(&drivers, 2, true), CLARET_OK);
-    assert_int_equal(claret_drivers_apply(&drivers), CLARET_OK);
-    assert_string_equal(getenv("OCL_ICD_FILENAMES"), "/a/libtwo.so");
-    assert_string_equal(getenv("OCL_ICD_VENDORS"), drivers.folder);
-    assert_int_equal(claret_drivers_keep(&drivers, 1, false), CLARET_OK);
-    assert_int_equal(claret_drivers_apply(&drivers), CLARET_OK);
-    assert_null(getenv("OCL_ICD_FILENAMES"));
-    claret_drivers_drop(&drivers);
-    assert_int_equal(access(getenv("OCL_ICD_VENDORS"), F_OK), -1);
-}
-
-/* OCL_ICD_VENDORS may name a folder, an .icd file, an .icd file in the folder of such, or a library. */
-static void test_drivers_of_variable(void **state)
-{
-    (void)state;
-    char path[128];
-    const char *const values[] = {folder, path, "fake.icd", fake};
-    vendors(false, "");
-    snprintf(path, sizeof path, "%s/fake.icd", folder);
-    setenv("OPENCL_VENDOR_PATH", folder, 1);
-    for (size_t i = 0; i < 4; i++) {
-        struct claret_drivers drivers = {0};
-        setenv("OCL_ICD_VENDORS", values[i], 1);
-        assert_int_equal(claret_drivers_find(&drivers), CLARET_OK);
-        assert_int_equal(drivers.count, 1);
-        assert_string_equal(drivers.list[0].library, fake);
-        claret_drivers_drop(&drivers);
-    }
-    unsetenv("OPENCL_VENDOR_PATH");
-}
-
 /* Short times, for hanging for ever is what is tested; PoCL might need longer, so it is not here. */
 static void test_hang(void **state)
 {
@@ -532,22 +487,14 @@ int main(void)
     find_pocl();
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_pocl),
-        IN_FOLDER(test_pocl_group_of_one),
-        IN_FOLDER(test_no_drivers),
-        IN_FOLDER(test_missing_library),
-        IN_FOLDER(test_silent),
-        IN_FOLDER(test_reported),
-        IN_FOLDER(test_reasons),
-        IN_FOLDER(test_abort_in_probe),
-        IN_FOLDER(test_abort_in_list),
-        IN_FOLDER(test_exit_in_list),
-        IN_FOLDER(test_drivers_of_list),
-        IN_FOLDER(test_drivers_of_variable),
-        IN_FOLDER(test_hang),
-        IN_FOLDER(test_resolve),
-        IN_FOLDER(test_resolve_gone),
-        IN_FOLDER(test_folder_is_removed),
+        IN_FOLDER(test_pocl),           IN_FOLDER(test_pocl_group_of_one),
+        IN_FOLDER(test_no_drivers),     IN_FOLDER(test_missing_library),
+        IN_FOLDER(test_silent),         IN_FOLDER(test_reported),
+        IN_FOLDER(test_reasons),        IN_FOLDER(test_abort_in_probe),
+        IN_FOLDER(test_abort_in_list),  IN_FOLDER(test_exit_in_list),
+
+        IN_FOLDER(test_hang),           IN_FOLDER(test_resolve),
+        IN_FOLDER(test_resolve_gone),   IN_FOLDER(test_folder_is_removed),
         IN_FOLDER(test_closed_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
