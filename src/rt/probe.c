@@ -248,7 +248,7 @@ void claret_child_probe(const struct claret_child *child, size_t index, cl_devic
 {
     struct trial trial = {.child = child, .index = index, .device = device, .reason = reason};
 
-    step(&trial, "it was asked about itself");
+    step(&trial, "answering questions about it");
     if (suitable(&trial) && build(&trial) && choose_group(&trial) && run(&trial))
         compare(&trial);
     step(&trial, "closing it");
