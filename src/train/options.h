@@ -48,6 +48,9 @@ struct claret_options {
     char **texts; /* each option's value as text, in the table's order; TEXT fields point here */
 };
 
+/* What no single value tells: options that exclude each other. CLARET_INVALID. */
+enum claret_status claret_options_check(const struct claret_options *options);
+
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy);
 
 #endif
