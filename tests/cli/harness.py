@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
     cache is shared, as the environment says."""
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="claret-test-")
+        self.folder = tempfile.mkdtemp(prefix="claret-cli-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         vendors = self.path("vendors")
         os.mkdir(vendors)
