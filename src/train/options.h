@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle, no-cache)
- * are switches that are false by default. Values of TEXT: "" is not set. */
+/* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle,
+ * no-cache) are switches that are false by default. Values of TEXT: "" is not set. */
 #define CLARET_OPTION_LIST(X)                                                                                \
     X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
