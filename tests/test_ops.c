@@ -34,7 +34,7 @@ struct tester {
 
 /* One way to make the plan. */
 struct config {
-    char name[64];
+    char name[100];
     struct claret_node_run run;
 };
 
