@@ -339,6 +339,22 @@ static void list_kernels(struct tester *tester, const struct claret_plan *plan)
     }
 }
 
+/* A plan without training has kernels of its own; they are run elsewhere. */
+static void list_evaluation(struct op_test *test)
+{
+    const struct claret_graph_options options = {.training = false};
+    const struct claret_plan_options plan_options = {.device = claret_rt_device(test->tester->rt)};
+    struct claret_spec *spec = NULL;
+    struct claret_graph *graph = NULL;
+    struct claret_plan *plan = NULL;
+    if (claret_op_case_graph(test->row, &options, &spec, &graph) == CLARET_OK &&
+        claret_plan_create(graph, &plan_options, &plan) == CLARET_OK)
+        list_kernels(test->tester, plan);
+    claret_plan_destroy(plan);
+    claret_graph_destroy(graph);
+    claret_spec_destroy(spec);
+}
+
 static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
                        uint64_t limit)
 {
@@ -423,6 +439,7 @@ static void run_case(struct tester *tester, int index)
     tester->cases++;
     if (open_case(&test, index)) {
         add_configs(&test);
+        list_evaluation(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);
     } else {
