@@ -390,7 +390,7 @@ enum claret_status claret_weights_read(const char *path, const char *name, float
     }
     width = (int)dtype_size(entry->dtype);
     if (strcmp(entry->dtype, "F32") != 0 && strcmp(entry->dtype, "I32") != 0 &&
-        strcmp(entry->dtype, "I64") != 0) {
+        strcmp(entry->dtype, "I64") != 0 && strcmp(entry->dtype, "U8") != 0) {
         status = claret_fail(CLARET_FORMAT, "%s: %s: dtype %s", path, name, entry->dtype);
         goto done;
     }
@@ -407,7 +407,7 @@ enum claret_status claret_weights_read(const char *path, const char *name, float
     CLARET_GOTO(done, read_bytes(&reader, data, (size_t)(entry->end - entry->begin)));
     if (entry->dtype[0] == 'F')
         get_floats(data, numbers, (size_t)entry->count);
-    for (uint64_t i = 0; entry->dtype[0] == 'I' && i < entry->count; i++) {
+    for (uint64_t i = 0; entry->dtype[0] != 'F' && i < entry->count; i++) {
         uint64_t number = get_number(data + (size_t)i * (size_t)width, width);
         numbers[i] = width == 4 ? (float)(int32_t)(uint32_t)number : (float)(int64_t)number;
     }

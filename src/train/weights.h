@@ -20,7 +20,7 @@ enum claret_status claret_weights_save(const char *path, const struct claret_wei
  * The file must hold exactly these tensors (F32, any order, "__metadata__" ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 
-/* For tests: any tensor of a file (F32 or I32 or I64 as float). *values is malloc'ed. CLARET_NOT_FOUND. */
+/* For tests: any tensor of a file (F32, or I32, I64 or U8 as float). *values is malloc'ed. CLARET_NOT_FOUND. */
 enum claret_status claret_weights_read(const char *path, const char *name, float **values, size_t *count);
 
 #endif
