@@ -1,8 +1,8 @@
 /* Tries a device: buffers with offsets, local memory behind a barrier, integers of 32 and 64 bits, floats and a
  * built-in function, in any work-group size up to GROUP. src/rt/probe.c has the same arithmetic.
  *
- * x, k (items): read. sum, power, mixed (items): overwritten. Float sums are of small integers, so exact in any
- * order and with or without fused multiply-add. */
+ * x, k (items): read, past the end the last one. sum, power, mixed (items): overwritten. Float sums are of small
+ * integers, so exact in any order and with or without fused multiply-add. */
 #ifndef GROUP
 #define GROUP 64
 #endif
@@ -19,8 +19,8 @@ __kernel void claret_probe(CONST_TENSOR(float, x), CONST_TENSOR(uint, k), TENSOR
     __local uint words[GROUP];
     const int i = get_global_id(0), lane = get_local_id(0), group = get_local_size(0);
 
-    tile[lane] = i < items ? x[i] : 0.0f;
-    words[lane] = i < items ? k[i] : 0;
+    tile[lane] = x[min(i, items - 1)];
+    words[lane] = k[min(i, items - 1)];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (i >= items)
         return;

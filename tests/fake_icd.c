@@ -104,6 +104,8 @@ static cl_int platform_info(cl_platform_id id, cl_platform_info what, size_t roo
 
 static cl_int platform_ids(cl_uint room, cl_platform_id *ids, cl_uint *count)
 {
+    printf("fake driver: at your service\n");
+    fflush(stdout);
     begin();
     if (count != NULL)
         *count = 1;

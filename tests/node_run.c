@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A quiet NaN with a payload of its own, so that it is told from a NaN that was computed. */
-static const uint32_t pattern = 0x7fd5a5a5;
+/* A quiet NaN whose payload tells it from those that are computed, and from its neighbours: a word copied
+ * from beside one tensor to beside another shows. */
+static uint32_t pattern(int buffer, uint64_t word)
+{
+    uint64_t mixed = (word + ((uint64_t)buffer << 32) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return UINT32_C(0x7fc00000) | (uint32_t)(mixed >> 42);
+}
 
 enum claret_status claret_node_run_create(struct claret_rt *rt, const struct claret_graph *graph,
                                           const struct claret_plan_options *options,
@@ -45,8 +50,11 @@ static void fill(struct claret_node_run *run, int node, const struct claret_valu
     const struct claret_plan *plan = run->plan;
     const struct claret_node *at = &plan->graph->nodes[node];
     for (int i = 0; i < plan->buffer_count; i++)
-        for (uint64_t j = 0; j + sizeof pattern <= plan->buffer_bytes[i]; j += sizeof pattern)
-            memcpy(run->before[i] + j, &pattern, sizeof pattern);
+        for (uint64_t j = 0; j < plan->buffer_bytes[i]; j += 4) {
+            uint32_t word = pattern(i, j / 4);
+            uint64_t rest = plan->buffer_bytes[i] - j;
+            memcpy(run->before[i] + j, &word, rest < 4 ? rest : 4);
+        }
     for (int i = 0; i < at->in_count; i++)
         if (at->in[i] >= 0 && plan->places[at->in[i]].buffer >= 0)
             claret_values_pack(values, at->in[i],

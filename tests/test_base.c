@@ -296,7 +296,7 @@ static void test_arena(void **state)
         unsigned char *memory = claret_arena_alloc(&arena, size);
         assert_non_null(memory);
         assert_ptr_not_equal(memory, previous);
-        assert_int_equal((uintptr_t)memory % sizeof(max_align_t), 0);
+        assert_int_equal((uintptr_t)memory % _Alignof(max_align_t), 0);
         for (size_t i = 0; i < size; i++)
             assert_int_equal(memory[i], 0);
         memset(memory, 0xAA, size);

@@ -1,14 +1,19 @@
-/* The list of devices without any: the child's stream, choosing, OpenCL's codes. Host only. */
+/* The list of devices without any: the child's stream, choosing, which drivers there are, OpenCL's codes.
+ * Host only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "device_list.h"
 #include "rt/cl.h"
+#include "rt/drivers.h"
 
 /* 0 0:0  Big CPU                      platform 0 Alpha OpenCL
  * 1 0:1  Old Thing, accelerator       not usable
@@ -293,7 +298,18 @@ static void test_choose_same_card(void **state)
         claret_devices_destroy(devices);
     }
 
+    /* Nothing tells that these are one. */
     struct claret_devices *devices = list_start();
+    list_platform(devices, "P");
+    list_device(devices, "gpu", "Card", 0, "", 0x1002);
+    list_platform(devices, "Q");
+    list_device(devices, "gpu", "Card", 0, "", 0x1002);
+    list_results(devices, reasons);
+    const struct choose_row unknown = {"card", "", CLARET_AMBIGUOUS, 0, "1 (1:0)"};
+    check_choice(devices, &unknown);
+    claret_devices_destroy(devices);
+
+    devices = list_start();
     list_platform(devices, "P");
     list_device(devices, "gpu", "Card half", 0, "0000:03:00.0", 0);
     list_device(devices, "gpu", "Card half", 0, "0000:03:00.0", 0);
@@ -344,6 +360,74 @@ static void test_choose_from_nothing(void **state)
     claret_devices_destroy(devices);
 }
 
+/* ---- drivers ------------------------------------------------------------------------------------------ */
+
+static char folder[64]; /* with one.icd in it, which names libdriver.so.1 */
+
+static int make_folder(void **state)
+{
+    char path[128];
+    (void)state;
+    strcpy(folder, "/tmp/claret-test-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/one.icd", folder);
+    return claret_file_write(path, "libdriver.so.1\r\nmore\n", 21) != CLARET_OK;
+}
+
+static int remove_folder(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/one.icd", folder);
+    return unlink(path) != 0 || rmdir(folder) != 0;
+}
+
+/* OCL_ICD_FILENAMES is a list of libraries besides the folder (Khronos's loader). */
+static void test_drivers_of_list(void **state)
+{
+    (void)state;
+    struct claret_drivers drivers = {0};
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    setenv("OCL_ICD_FILENAMES", "libone.so:/a/libtwo.so", 1);
+    assert_int_equal(claret_drivers_find(&drivers), CLARET_OK);
+    assert_int_equal(drivers.count, 3);
+    assert_string_equal(drivers.list[0].library, "libone.so");
+    assert_string_equal(drivers.list[1].name, "libtwo.so");
+    assert_string_equal(drivers.list[2].name, "one.icd");
+    assert_int_equal(claret_drivers_begin(&drivers), CLARET_OK);
+    assert_int_equal(claret_drivers_keep(&drivers, 1, true), CLARET_OK);
+    assert_int_equal(claret_drivers_keep(&drivers, 2, true), CLARET_OK);
+    assert_int_equal(claret_drivers_apply(&drivers), CLARET_OK);
+    assert_string_equal(getenv("OCL_ICD_FILENAMES"), "/a/libtwo.so");
+    assert_string_equal(getenv("OCL_ICD_VENDORS"), drivers.folder);
+    assert_int_equal(claret_drivers_keep(&drivers, 1, false), CLARET_OK);
+    assert_int_equal(claret_drivers_apply(&drivers), CLARET_OK);
+    assert_null(getenv("OCL_ICD_FILENAMES"));
+    claret_drivers_drop(&drivers);
+    assert_int_equal(access(getenv("OCL_ICD_VENDORS"), F_OK), -1);
+}
+
+/* OCL_ICD_VENDORS may name a folder, an .icd file, an .icd file in the folder of such, or a library. */
+static void test_drivers_of_variable(void **state)
+{
+    (void)state;
+    char path[128];
+    const char *const values[] = {folder, path, "one.icd", "libdriver.so.1"};
+    unsetenv("OCL_ICD_FILENAMES");
+    snprintf(path, sizeof path, "%s/one.icd", folder);
+    setenv("OPENCL_VENDOR_PATH", folder, 1);
+    for (size_t i = 0; i < 4; i++) {
+        struct claret_drivers drivers = {0};
+        setenv("OCL_ICD_VENDORS", values[i], 1);
+        assert_int_equal(claret_drivers_find(&drivers), CLARET_OK);
+        assert_int_equal(drivers.count, 1);
+        assert_string_equal(drivers.list[0].library, "libdriver.so.1");
+        claret_drivers_drop(&drivers);
+    }
+    unsetenv("OPENCL_VENDOR_PATH");
+}
+
 /* ---- OpenCL's codes and live objects
  * -------------------------------------------------------------------------- */
 
@@ -389,6 +473,7 @@ static void test_live_objects(void **state)
 
 int main(void)
 {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_stream_steps),
@@ -399,6 +484,8 @@ int main(void)
         cmocka_unit_test(test_choose_same_card),
         cmocka_unit_test(test_choose_default),
         cmocka_unit_test(test_choose_from_nothing),
+        IN_FOLDER(test_drivers_of_list),
+        IN_FOLDER(test_drivers_of_variable),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_live_objects),
     };

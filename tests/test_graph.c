@@ -266,7 +266,8 @@ static void check_order(const struct claret_op_case *row, const struct claret_gr
                 fail_msg("%s: %s reads %s before it is written", row->name, node->name,
                          graph->tensors[node->in[j]].name);
         for (int j = 0; j < node->out_count; j++) {
-            bool in_place = node->out[j] == graph->all_params || node->out[j] == graph->all_state;
+            bool in_place = node->out[j] == graph->all_params || node->out[j] == graph->all_state ||
+                            node->out[j] == graph->step;
             if (written[node->out[j]] && !in_place)
                 fail_msg("%s: %s writes %s again", row->name, node->name, graph->tensors[node->out[j]].name);
             written[node->out[j]] = true;

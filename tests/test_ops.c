@@ -16,6 +16,7 @@
 #include "op/batch.h"
 #include "op/gemm.h"
 #include "op_cases.h"
+#include "ref/ref.h"
 #include "rt/internal.h"
 
 #define GUARD 256     /* bytes around each tensor */
@@ -34,7 +35,7 @@ struct tester {
 
 /* One way to make the plan. */
 struct config {
-    char name[80];
+    char name[100];
     struct claret_node_run run;
 };
 
@@ -48,7 +49,7 @@ struct op_test {
     struct config configs[MAX_CONFIGS];
     int config_count;
     double *saved[CLARET_MAX_IN];                         /* inputs of the node under test */
-    double *want[CLARET_MAX_OUT], *bound[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
+    double *want[CLARET_MAX_OUT], *scale[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
     double *got;
     unsigned char *first; /* bytes of an output, for the second run */
 };
@@ -58,16 +59,11 @@ static bool is_op(const struct claret_node *node, const char *op)
     return strcmp(node->op->name, op) == 0;
 }
 
-/* Ops that choose among values: no rounding is allowed in what they compare. */
-static bool chooses(const struct claret_node *node)
+/* Nothing is computed: outputs are inputs. */
+static bool only_chooses(const struct claret_node *node)
 {
-    return is_op(node, "max_pool2d") || is_op(node, "relu") || is_op(node, "relu_dx") ||
-           is_op(node, "conv2d_relu_pool");
-}
-
-static bool is_loss(const struct claret_node *node)
-{
-    return is_op(node, "cross_entropy") || is_op(node, "linear_cross_entropy");
+    const struct claret_ref *ref = claret_ref_find(node->op->name);
+    return ref && ref->scale == claret_ref_exact;
 }
 
 static void fail(struct op_test *test, const struct claret_node *node, const char *config, const char *what)
@@ -91,10 +87,9 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
 static void fill_floats(struct op_test *test, const struct claret_node *node, int input, bool special)
 {
     int tensor = node->in[input];
-    bool compares = chooses(node) || is_op(node, "linear_cross_entropy");
     double *value = test->values->at[tensor];
     int64_t count = test->values->count[tensor];
-    claret_values_random(test->values, tensor, &test->rng, compares ? 8 : 0);
+    claret_values_random(test->values, tensor, &test->rng, only_chooses(node) ? 8 : 0);
     for (int64_t i = 0; i < count; i++) {
         if (is_op(node, "cross_entropy"))
             value[i] *= special ? 64 : 8;
@@ -139,40 +134,6 @@ static void restore_inputs(struct op_test *test, const struct claret_node *node)
                    (size_t)test->values->count[node->in[i]] * sizeof(double));
 }
 
-/* Softmax's errors are in exp and log, and in the difference of logits below them: relative to p, not to p
- * - 1. */
-static void bound_cross_entropy(struct op_test *test, const struct claret_node *node)
-{
-    const int64_t *dim = test->graph->tensors[node->out[1]].shape.dim;
-    const double *labels = test->saved[is_op(node, "cross_entropy") ? 1 : 3];
-    double count = test->values->at[test->graph->step][CLARET_STEP_COUNT];
-    for (int64_t n = 0; n < dim[0]; n++) {
-        int64_t label = (int64_t)labels[n];
-        test->bound[0][n] = (double)n < count ? 2 + 2 * fabs(test->want[0][n]) : 0;
-        for (int64_t c = 0; c < dim[1]; c++) {
-            double dlogit = test->want[1][n * dim[1] + c], hot = c == label;
-            double p = dlogit * count + hot;
-            test->bound[1][n * dim[1] + c] = (double)n < count ? 8 * (p + hot) / count : 0;
-        }
-    }
-}
-
-/* Every other op adds products: run on absolute values the reference gives the sum of the terms' sizes. An op
- * that only chooses among values has no error at all. */
-static void bound_by_terms(struct op_test *test, const struct claret_node *node)
-{
-    bool exact = chooses(node);
-    for (int i = 0; i < node->in_count; i++)
-        for (int64_t j = 0; node->in[i] >= 0 && j < test->values->count[node->in[i]]; j++)
-            test->values->at[node->in[i]][j] = fabs(test->saved[i][j]);
-    if (is_op(node, "sgd") || node->update) /* p - lr * change: the sizes add when lr is negative */
-        test->values->at[test->graph->step][CLARET_STEP_LR] *= -1;
-    claret_values_run(test->values, node);
-    for (int i = 0; i < node->out_count; i++)
-        for (int64_t j = 0; node->out[i] >= 0 && j < test->values->count[node->out[i]]; j++)
-            test->bound[i][j] = exact ? 0 : test->values->at[node->out[i]][j];
-}
-
 static void drop_reference(struct op_test *test)
 {
     for (int i = 0; i < CLARET_MAX_IN; i++) {
@@ -181,8 +142,8 @@ static void drop_reference(struct op_test *test)
     }
     for (int i = 0; i < CLARET_MAX_OUT; i++) {
         free(test->want[i]);
-        free(test->bound[i]);
-        test->want[i] = test->bound[i] = NULL;
+        free(test->scale[i]);
+        test->want[i] = test->scale[i] = NULL;
     }
 }
 
@@ -197,26 +158,20 @@ static bool make_reference(struct op_test *test, const struct claret_node *node)
         return false;
     for (int i = 0; i < node->out_count; i++) {
         test->want[i] = copy_of(values->at[node->out[i]], values->count[node->out[i]]);
-        test->bound[i] = copy_of(values->at[node->out[i]], values->count[node->out[i]]);
-        fine &= test->want[i] && test->bound[i];
+        test->scale[i] = copy_of(values->at[node->out[i]], values->count[node->out[i]]);
+        fine &= test->want[i] && test->scale[i];
     }
-    if (!fine)
-        return false;
-    if (is_loss(node))
-        bound_cross_entropy(test, node);
-    else
-        bound_by_terms(test, node);
     restore_inputs(test, node);
-    return true;
+    return fine && claret_values_scale(values, node, test->scale);
 }
 
 /* ---- comparing ---- */
 
-static bool near(double got, double want, double bound)
+static bool near(double got, double want, double scale)
 {
     if (isnan(got) || isnan(want))
         return isnan(got) && isnan(want);
-    return got == want || fabs(got - want) <= RELATIVE * bound + (bound > 0 ? (double)FLT_MIN : 0);
+    return got == want || fabs(got - want) <= RELATIVE * scale + (scale > 0 ? (double)FLT_MIN : 0);
 }
 
 static void compare(struct op_test *test, const struct claret_node *node, const struct config *config,
@@ -226,11 +181,11 @@ static void compare(struct op_test *test, const struct claret_node *node, const 
     int tensor = node->out[out];
     claret_node_run_output(&config->run, tensor, test->values, test->got);
     for (int64_t i = 0; i < test->values->count[tensor]; i++) {
-        if (near(test->got[i], test->want[out][i], test->bound[out][i]))
+        if (near(test->got[i], test->want[out][i], test->scale[out][i]))
             continue;
         snprintf(what, sizeof what, "%s[%lld] is %.9g, should be %.9g within %.3g",
                  test->graph->tensors[tensor].name, (long long)i, test->got[i], test->want[out][i],
-                 RELATIVE * test->bound[out][i]);
+                 RELATIVE * test->scale[out][i]);
         fail(test, node, config->name, what);
         return;
     }
@@ -287,11 +242,12 @@ static void check_everywhere(struct op_test *test, int index)
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
-    bool compares = (chooses(node) && !is_op(node, "conv2d_relu_pool")) || is_op(node, "cross_entropy");
+    int kinds =
+        only_chooses(node) || is_op(node, "cross_entropy") ? 2 : 1; /* of values: the second is special */
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
-    for (int special = 0; special <= compares; special++) {
-        fill_inputs(test, node, special);
+    for (int kind = 0; kind < kinds; kind++) {
+        fill_inputs(test, node, kind > 0);
         if (make_reference(test, node))
             check_everywhere(test, index);
         else
@@ -349,6 +305,22 @@ static void list_kernels(struct tester *tester, const struct claret_plan *plan)
         }
         claret_text_drop(&line);
     }
+}
+
+/* A plan without training has kernels of its own; they are run elsewhere. */
+static void list_evaluation(struct op_test *test)
+{
+    const struct claret_graph_options options = {.training = false};
+    const struct claret_plan_options plan_options = {.device = claret_rt_device(test->tester->rt)};
+    struct claret_spec *spec = NULL;
+    struct claret_graph *graph = NULL;
+    struct claret_plan *plan = NULL;
+    if (claret_op_case_graph(test->row, &options, &spec, &graph) == CLARET_OK &&
+        claret_plan_create(graph, &plan_options, &plan) == CLARET_OK)
+        list_kernels(test->tester, plan);
+    claret_plan_destroy(plan);
+    claret_graph_destroy(graph);
+    claret_spec_destroy(spec);
 }
 
 static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
@@ -449,6 +421,7 @@ static void run_case(struct tester *tester, int index, enum fusion fusion)
     if (open_case(&test, index, fusion)) {
         if (fusion == APART || has_fused(test.graph))
             add_configs(&test);
+        list_evaluation(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);
     } else {

@@ -55,21 +55,36 @@ void claret_values_destroy(struct claret_values *values)
     free(values);
 }
 
-bool claret_values_run(struct claret_values *values, const struct claret_node *node)
+static void point_at_inputs(const struct claret_values *values, const struct claret_node *node,
+                            const double *in[CLARET_MAX_IN])
 {
-    if (node->op->view)
-        return true;
-    claret_ref_fn run = claret_ref_find(node->op->name);
-    if (!run)
-        return false;
-    const double *in[CLARET_MAX_IN] = {NULL};
-    double *out[CLARET_MAX_OUT] = {NULL};
     for (int i = 0; i < node->in_count; i++)
         in[i] = node->in[i] >= 0 ? values->at[node->in[i]] : NULL;
+}
+
+bool claret_values_run(struct claret_values *values, const struct claret_node *node)
+{
+    const struct claret_ref *ref = claret_ref_find(node->op->name);
+    const double *in[CLARET_MAX_IN] = {NULL};
+    double *out[CLARET_MAX_OUT] = {NULL};
+    if (node->op->view)
+        return true;
+    if (!ref)
+        return false;
+    point_at_inputs(values, node, in);
     for (int i = 0; i < node->out_count; i++)
-        out[i] = node->out[i] >= 0 ? values->at[node->out[i]] : NULL;
-    run(node, values->graph->tensors, in, out);
+        out[i] = values->at[node->out[i]];
+    ref->run(node, values->graph->tensors, in, out);
     return true;
+}
+
+bool claret_values_scale(const struct claret_values *values, const struct claret_node *node,
+                         double *const *scale)
+{
+    const struct claret_ref *ref = claret_ref_find(node->op->name);
+    const double *in[CLARET_MAX_IN] = {NULL};
+    point_at_inputs(values, node, in);
+    return ref && claret_ref_scale(ref, node, values->graph->tensors, in, scale) == CLARET_OK;
 }
 
 void claret_values_random(struct claret_values *values, int tensor, struct claret_rng *rng, int grid)

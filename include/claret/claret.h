@@ -131,7 +131,9 @@ enum claret_device_number {
 enum claret_platform_text { CLARET_PLATFORM_NAME, CLARET_PLATFORM_VENDOR, CLARET_PLATFORM_VERSION };
 
 /* Lists and tries devices in a child process, so that a driver that aborts there costs its own devices
- * alone; such a driver is then hidden from this process (OCL_ICD_VENDORS is set to a folder without it).
+ * alone; such a driver is then hidden from this process (OCL_ICD_VENDORS is set to a folder without it, and it is
+ * taken out of OCL_ICD_FILENAMES where that names it). A driver that says nothing for a minute while it lists
+ * devices, or for three in a step of trying one, counts as one that aborted.
  * Call it before the program itself uses OpenCL and while it is single-threaded where that can be had. The
  * work is done once per process; later calls answer from its result. Succeeds with an empty list where
  * there is nothing. */

@@ -9,6 +9,7 @@
 #include "text.h"
 
 #define BLOCK_SIZE 16384
+#define ALIGNMENT _Alignof(max_align_t)
 
 struct claret_arena_block {
     struct claret_arena_block *next;
@@ -23,9 +24,9 @@ void *claret_arena_alloc(struct claret_arena *arena, size_t size)
 
     if (size > SIZE_MAX / 2)
         return NULL;
-    size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!size)
-        size = sizeof(max_align_t); /* so that every result is a pointer of its own */
+        size = ALIGNMENT; /* so that every result is a pointer of its own */
     if (!block || block->size - block->used < size) {
         size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         block = calloc(1, sizeof(*block) + room);

@@ -80,6 +80,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cli_terminal_start();
+    cli_signals_start();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* what scripts read has a point */
     /* A reader that goes away is an error of write(): training ends, its weights are saved. */

@@ -4,7 +4,10 @@
 
 #include <claret/claret.h>
 
-/* From now on; a signal that the process was started to ignore stays ignored. */
+/* At the start, before a driver installs handlers of its own: which signals the process was started to
+ * ignore. They stay ignored (nohup, a script's background). */
+void cli_signals_start(void);
+/* From now on. */
 void cli_signals_catch(struct claret_session *session);
 /* The signal that came, 0: none. */
 int cli_signals_caught(void);

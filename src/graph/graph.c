@@ -161,9 +161,9 @@ static enum claret_status add_sources(struct claret_build *build)
     struct claret_node *node =
         claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
     memcpy(node->in, (int[]){graph->stage, graph->step, graph->table}, 3 * sizeof(int));
-    memcpy(node->out, (int[]){graph->input, graph->labels}, 2 * sizeof(int));
+    memcpy(node->out, (int[]){graph->input, graph->labels, graph->step}, 3 * sizeof(int));
     node->in_count = 3;
-    node->out_count = 2;
+    node->out_count = 3;
     return CLARET_OK;
 }
 
@@ -359,7 +359,9 @@ static void add_end(struct claret_build *build)
         claret_build_add_node(build, claret_op_find("step_end"), "end", -1, NULL);
     end->in[0] = build->graph->step;
     end->in[1] = build->graph->losses;
+    end->out[0] = build->graph->step;
     end->in_count = 2;
+    end->out_count = 1;
 }
 
 /* ---- the graph ---- */

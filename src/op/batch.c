@@ -20,7 +20,7 @@ void claret_stage_layout(int64_t batch, int64_t elements_per_image, size_t eleme
 }
 
 /* in: stage (uint8, all slots), step, table (channels, 256), -1: images are float32
- * out: x (N, C, H, W), labels (N); the step's words COUNT, LR, FIRST, LOSS_* */
+ * out: x (N, C, H, W), labels (N), step (its words COUNT, LR, FIRST, LOSS_*) */
 static void load_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const struct claret_tensor *x = claret_emit_tensor(emit, node->out[0]);
@@ -45,7 +45,7 @@ static void load_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_emit_cost(emit, 0, (double)(batch * image) * (bytes ? 5 : 8));
 }
 
-/* in: step, losses (N) or -1 where there is no training; changes the step's words */
+/* in: step, losses (N) or -1 where there is no training; out: step (its words) */
 static void end_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     bool training = node->in[1] >= 0;

@@ -116,5 +116,7 @@ static void conv2d_dw(const struct claret_node *node, const struct claret_tensor
         out[1][i / (v.p * v.q) % v.k] += in[1][i];
 }
 
-const struct claret_ref claret_ref_conv2d[] = {
-    {"conv2d", conv2d}, {"conv2d_dx", conv2d_dx}, {"conv2d_dw", conv2d_dw}, {NULL, NULL}};
+const struct claret_ref claret_ref_conv2d[] = {{.op = "conv2d", .run = conv2d},
+                                               {.op = "conv2d_dx", .run = conv2d_dx},
+                                               {.op = "conv2d_dw", .run = conv2d_dw},
+                                               {.op = NULL}};

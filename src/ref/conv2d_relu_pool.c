@@ -24,7 +24,7 @@ static void run_op(const char *op, const struct claret_attr *attr, const struct 
         node.out[i] = in_count + i;
         out[i] = values[in_count + i];
     }
-    claret_ref_find(op)(&node, tensors, in, out);
+    claret_ref_find(op)->run(&node, tensors, in, out);
 }
 
 static double *make(const struct claret_shape *shape)
@@ -119,4 +119,6 @@ static void dw(const struct claret_node *node, const struct claret_tensor *tenso
 }
 
 const struct claret_ref claret_ref_conv2d_relu_pool[] = {
-    {"conv2d_relu_pool", forward}, {"conv2d_relu_pool_dw", dw}, {NULL, NULL}};
+    {.op = "conv2d_relu_pool", .run = forward, .scale = claret_ref_exact},
+    {.op = "conv2d_relu_pool_dw", .run = dw},
+    {.op = NULL}};

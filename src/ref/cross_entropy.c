@@ -36,4 +36,23 @@ static void cross_entropy(const struct claret_node *node, const struct claret_te
     }
 }
 
-const struct claret_ref claret_ref_cross_entropy[] = {{"cross_entropy", cross_entropy}, {NULL, NULL}};
+/* The errors are those of exp and log, and of the differences of logits that exp takes: relative to p, not to
+ * p - 1. */
+static void cross_entropy_scale(const struct claret_node *node, const struct claret_tensor *tensors,
+                                const double *const *in, double *const *out)
+{
+    const int64_t *logits = tensors[node->in[0]].shape.dim;
+    double count = in[2][CLARET_STEP_COUNT];
+    cross_entropy(node, tensors, in, out);
+    for (int64_t n = 0; n < logits[0]; n++) {
+        bool there = (double)n < count;
+        out[0][n] = there ? 2 + 2 * fabs(out[0][n]) : 0;
+        for (int64_t c = 0; c < logits[1]; c++) {
+            double hot = c == (int64_t)in[1][n], *dlogit = &out[1][n * logits[1] + c];
+            *dlogit = there ? 8 * (*dlogit * count + 2 * hot) / count : 0;
+        }
+    }
+}
+
+const struct claret_ref claret_ref_cross_entropy[] = {
+    {.op = "cross_entropy", .run = cross_entropy, .scale = cross_entropy_scale}, {.op = NULL}};

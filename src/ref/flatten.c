@@ -9,4 +9,7 @@ static void flatten(const struct claret_node *node, const struct claret_tensor *
     memcpy(out[0], in[0], (size_t)claret_shape_count(&tensors[node->out[0]].shape) * sizeof(double));
 }
 
-const struct claret_ref claret_ref_flatten[] = {{"flatten", flatten}, {"flatten_dx", flatten}, {NULL, NULL}};
+const struct claret_ref claret_ref_flatten[] = {
+    {.op = "flatten", .run = flatten, .scale = claret_ref_exact},
+    {.op = "flatten_dx", .run = flatten, .scale = claret_ref_exact},
+    {.op = NULL}};

@@ -50,5 +50,7 @@ static void linear_dw(const struct claret_node *node, const struct claret_tensor
     }
 }
 
-const struct claret_ref claret_ref_linear[] = {
-    {"linear", linear}, {"linear_dx", linear_dx}, {"linear_dw", linear_dw}, {NULL, NULL}};
+const struct claret_ref claret_ref_linear[] = {{.op = "linear", .run = linear},
+                                               {.op = "linear_dx", .run = linear_dx},
+                                               {.op = "linear_dw", .run = linear_dw},
+                                               {.op = NULL}};

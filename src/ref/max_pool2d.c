@@ -80,4 +80,6 @@ static void max_pool2d_dx(const struct claret_node *node, const struct claret_te
 }
 
 const struct claret_ref claret_ref_max_pool2d[] = {
-    {"max_pool2d", max_pool2d}, {"max_pool2d_dx", max_pool2d_dx}, {NULL, NULL}};
+    {.op = "max_pool2d", .run = max_pool2d, .scale = claret_ref_exact},
+    {.op = "max_pool2d_dx", .run = max_pool2d_dx},
+    {.op = NULL}};

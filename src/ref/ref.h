@@ -11,9 +11,19 @@ typedef void (*claret_ref_fn)(const struct claret_node *node, const struct clare
 struct claret_ref {
     const char *op; /* NULL ends a list */
     claret_ref_fn run;
+    claret_ref_fn scale; /* as claret_ref_scale() below; NULL: the op's outputs are sums of products */
 };
 /* The lists that each src/ref file defines: claret_ref_NAME. */
 extern const struct claret_ref *const claret_ref_lists[];
-claret_ref_fn claret_ref_find(const char *op); /* NULL: none */
+const struct claret_ref *claret_ref_find(const char *op); /* NULL: none */
+
+/* Fills `out` with what the rounding errors of each value of the node's outputs are proportional to: for a sum, the
+ * sum of its terms' sizes. */
+enum claret_status claret_ref_scale(const struct claret_ref *ref, const struct claret_node *node,
+                                    const struct claret_tensor *tensors, const double *const *in,
+                                    double *const *out);
+/* A `scale` for ops that compute nothing, they only choose among values: 0. */
+void claret_ref_exact(const struct claret_node *node, const struct claret_tensor *tensors,
+                      const double *const *in, double *const *out);
 
 #endif

@@ -18,4 +18,6 @@ static void relu_dx(const struct claret_node *node, const struct claret_tensor *
         out[0][i] = in[0][i] <= 0 ? 0 : in[1][i];
 }
 
-const struct claret_ref claret_ref_relu[] = {{"relu", relu}, {"relu_dx", relu_dx}, {NULL, NULL}};
+const struct claret_ref claret_ref_relu[] = {{.op = "relu", .run = relu, .scale = claret_ref_exact},
+                                             {.op = "relu_dx", .run = relu_dx, .scale = claret_ref_exact},
+                                             {.op = NULL}};

@@ -1,8 +1,9 @@
-#include "ref/sgd.h"
+#include <math.h>
 
 #include "op/batch.h"
 #include "op/sgd.h"
 #include "ref/ref.h"
+#include "ref/sgd.h"
 
 void claret_ref_sgd_step(const struct claret_attr *attr, const double *step, double *param, double gradient,
                          double *state)
@@ -19,22 +20,9 @@ void claret_ref_sgd_step(const struct claret_attr *attr, const double *step, dou
     *param -= step[CLARET_STEP_LR] * change;
 }
 
-/* in: params, grads, state or nothing (no momentum), step; out: params, state, which may be those of `in`. */
-static void sgd(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
-                double *const *out)
-{
-    int64_t count = claret_shape_count(&tensors[node->in[0]].shape);
-    for (int64_t i = 0; i < count; i++) {
-        double param = in[0][i], state = in[2] ? in[2][i] : 0;
-        claret_ref_sgd_step(node->attr, in[3], &param, in[1][i], in[2] ? &state : NULL);
-        out[0][i] = param;
-        if (in[2])
-            out[1][i] = state;
-    }
-}
-
-void claret_ref_gradients(const struct claret_node *node, const struct claret_tensor *tensors, int at, int first,
-                          int count, double *const *gradient, const double *const *in, double *const *out)
+void claret_ref_gradients(const struct claret_node *node, const struct claret_tensor *tensors, int at,
+                          int first, int count, double *const *gradient, const double *const *in,
+                          double *const *out)
 {
     int next = first, state_out = first;
     for (int i = 0; i < count; i++)
@@ -50,7 +38,8 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
                 continue;
             }
             double param = in[at + i][j], kept = state ? state[j] : 0;
-            claret_ref_sgd_step(node->update, in[at + 2 * count], &param, gradient[i][j], state ? &kept : NULL);
+            claret_ref_sgd_step(node->update, in[at + 2 * count], &param, gradient[i][j],
+                                state ? &kept : NULL);
             out[next][j] = param;
             if (state)
                 out[state_out][j] = kept;
@@ -60,4 +49,32 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
     }
 }
 
-const struct claret_ref claret_ref_sgd[] = {{"sgd", sgd}, {NULL, NULL}};
+/* in: params, grads, state or nothing (no momentum), step; out: params, state, which may be those of `in`. */
+static void sgd(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
+                double *const *out)
+{
+    int64_t count = claret_shape_count(&tensors[node->in[0]].shape);
+    for (int64_t i = 0; i < count; i++) {
+        double param = in[0][i], state = in[2] ? in[2][i] : 0;
+        claret_ref_sgd_step(node->attr, in[3], &param, in[1][i], in[2] ? &state : NULL);
+        out[0][i] = param;
+        if (in[2])
+            out[1][i] = state;
+    }
+}
+
+static void sgd_scale(const struct claret_node *node, const struct claret_tensor *tensors,
+                      const double *const *in, double *const *out)
+{
+    double momentum = node->attr[CLARET_SGD_MOMENTUM].f, keep = fabs(1 - node->attr[CLARET_SGD_DAMPENING].f);
+    double weight_decay = node->attr[CLARET_SGD_WEIGHT_DECAY].f, lr = in[3][CLARET_STEP_LR];
+    int64_t count = claret_shape_count(&tensors[node->in[0]].shape);
+    for (int64_t i = 0; i < count; i++) {
+        double param = fabs(in[0][i]), gradient = fabs(in[1][i]) + weight_decay * param, change = gradient;
+        if (in[2])
+            out[1][i] = change = momentum * fabs(in[2][i]) + (1 + keep) * gradient;
+        out[0][i] = param + lr * (gradient + (1 + momentum) * change);
+    }
+}
+
+const struct claret_ref claret_ref_sgd[] = {{.op = "sgd", .run = sgd, .scale = sgd_scale}, {.op = NULL}};

@@ -17,7 +17,7 @@
 #include "rt/process.h"
 
 const struct claret_enumerate_options claret_enumerate_defaults = {
-    .root = "", .list_seconds = 30, .step_seconds = 60};
+    .root = "", .list_seconds = 60, .step_seconds = 180};
 
 static bool same_device(const struct claret_device *a, const struct claret_device *b)
 {

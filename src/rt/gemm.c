@@ -80,7 +80,9 @@ static CLBlastStatusCode call_timed(struct claret_rt *rt, const struct claret_ge
 {
     CLBlastStatusCode code;
     double start;
-    clFinish(rt->compute);
+    code = (CLBlastStatusCode)clFinish(rt->compute); /* of what was there before */
+    if (code != CLBlastSuccess)
+        return code;
     start = now();
     code = call_clblast(rt, gemm);
     if (code == CLBlastSuccess)

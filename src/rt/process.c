@@ -18,6 +18,8 @@
 #define LINE_BYTES 65536 /* of one record; drivers' texts are a few thousand at most */
 #define NOISE_BYTES 2048
 #define NOISE_LINES 3
+#define SLICE_MS 500
+#define QUIET_MS 5000 /* after so long the user is told what is waited for */
 
 struct process {
     pid_t pid;
@@ -138,18 +140,26 @@ static void take_noise(struct process *process)
 static enum claret_status listen_to(struct process *process, const struct claret_enumerate_options *options,
                                     struct claret_devices *devices, bool *timed_out)
 {
-    int64_t last = milliseconds();
-    for (;;) {
+    int64_t quiet = 0; /* ms without a word; counted in slices, so that a stop by Ctrl-Z does not count */
+    for (bool told = false;;) {
         int64_t limit = (int64_t)(devices->listed ? options->step_seconds : options->list_seconds) * 1000;
-        int64_t left = last + limit - milliseconds();
-        if (left <= 0) {
+        if (quiet >= limit) {
             *timed_out = true;
             return CLARET_OK;
         }
+        if (quiet >= QUIET_MS && !told) {
+            told = true;
+            claret_info("waiting for an OpenCL driver that is %s, for %u seconds at most",
+                        devices->under_way >= 0 ? devices->step : "listing its devices",
+                        (unsigned)(limit / 1000));
+        }
+        int64_t before = milliseconds(), slice = limit - quiet < SLICE_MS ? limit - quiet : SLICE_MS;
         struct pollfd ends[] = {{process->stream, POLLIN, 0}, {process->noise, POLLIN, 0}};
-        int ready = poll(ends, 2, (int)left);
-        if (ready < 0 && errno != EINTR)
-            return claret_fail(CLARET_IO, "listing devices: waiting for a process: %s", strerror(errno));
+        int ready = poll(ends, 2, (int)slice), cause = errno;
+        int64_t passed = milliseconds() - before;
+        quiet += passed < slice ? passed : slice;
+        if (ready < 0 && cause != EINTR)
+            return claret_fail(CLARET_IO, "listing devices: waiting for a process: %s", strerror(cause));
         if (ready <= 0)
             continue;
         if (ends[1].revents != 0)
@@ -164,8 +174,10 @@ static enum claret_status listen_to(struct process *process, const struct claret
         process->filled += (size_t)n;
         bool any = false;
         CLARET_TRY(take_lines(process, devices, &any));
-        if (any)
-            last = milliseconds();
+        if (any) {
+            quiet = 0;
+            told = false;
+        }
     }
 }
 

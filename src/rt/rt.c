@@ -208,7 +208,7 @@ void claret_rt_report(const struct claret_rt *rt, struct claret_text *text)
                     programs->from_cache + programs->built, programs->from_cache, programs->built);
     for (unsigned rest = rt->gemm.kinds; rest; rest &= rest - 1)
         kinds++;
-    if (kinds)
+    if (kinds && rt->desc.clblast)
         claret_text_add(text, "\nclblast: %d gemm kinds compiled, %.1f s", kinds, rt->gemm.seconds);
 }
 

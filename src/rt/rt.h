@@ -19,6 +19,7 @@ struct claret_rt_options {
 };
 enum claret_status claret_rt_open(const struct claret_rt_options *options, struct claret_rt **rt);
 enum claret_status claret_rt_open_null(const struct claret_device_desc *desc, struct claret_rt **rt);
+/* After all that was made of it is destroyed and every ticket waited for or dropped. */
 void claret_rt_close(struct claret_rt *rt);
 const struct claret_device_desc *claret_rt_device(const struct claret_rt *rt);
 /* "device 1 (0:1): NAME, PLATFORM, driver VERSION", and a note worth showing or "". */
@@ -27,7 +28,7 @@ const char *claret_rt_describe(const struct claret_rt *rt);
 enum claret_status claret_rt_probe_gemm(struct claret_rt *rt);
 /* For claret_plan_options. `rt` as user. */
 size_t claret_rt_gemm_workspace(void *rt, const struct claret_gemm_call *gemm);
-/* "programs: …" and, where CLBlast was used, "clblast: …" */
+/* "programs: …" and, where CLBlast is used, a line "clblast: …"; no newline at the end. */
 void claret_rt_report(const struct claret_rt *rt, struct claret_text *text);
 
 /* A pool: `count` buffers of `bytes` each (0: none), zero-filled. CLARET_DEVICE_MEMORY. */
@@ -47,11 +48,13 @@ enum claret_status claret_pool_upload(struct claret_pool *pool, int buffer, uint
 void *claret_pool_memory(struct claret_pool *pool, int buffer);
 
 /* Builds the programs (several a moment where the driver allows), makes a kernel per launch and sets its
- * arguments. `plan` and `pool` must outlive the exec. CLARET_BUILD with the build log. */
+ * arguments. `plan` and `pool` must outlive the exec. CLARET_BUILD with the build log; CLARET_OPENCL where a fixed
+ * work-group or local memory is beyond the device or the kernel; CLARET_INTERNAL for a plan that is wrong. */
 enum claret_status claret_exec_create(struct claret_pool *pool, const struct claret_plan *plan,
                                       struct claret_exec **exec);
 void claret_exec_destroy(struct claret_exec *exec);
-/* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end. Does not wait. */
+/* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end. Does
+ * not wait, but for the first GEMM of a kind, whose compilation is timed. */
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket **done);
 /* Null runtime: how many times the launches were run; -1 on a real one. */

@@ -154,6 +154,15 @@ const char *claret_options_key(size_t index)
     return index < ROW_COUNT ? rows[index].key : NULL;
 }
 
+enum claret_status claret_options_check(const struct claret_options *options)
+{
+    if (options->nesterov && (options->momentum == 0 || options->dampening != 0))
+        return claret_fail(CLARET_INVALID,
+                           "nesterov needs a momentum and a dampening of 0 (momentum is %g, dampening %g)",
+                           options->momentum, options->dampening);
+    return CLARET_OK;
+}
+
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy)
 {
     struct claret_options *made = NULL;

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle, no-cache)
- * are switches that are false by default. Values of TEXT: "" is not set. */
+/* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle,
+ * no-cache) are switches that are false by default. Values of TEXT: "" is not set. */
 #define CLARET_OPTION_LIST(X)                                                                                \
     X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
@@ -47,6 +47,9 @@ struct claret_options {
 #undef X
     char **texts; /* each option's value as text, in the table's order; TEXT fields point here */
 };
+
+/* What no single value tells: options that exclude each other. CLARET_INVALID. */
+enum claret_status claret_options_check(const struct claret_options *options);
 
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy);
 

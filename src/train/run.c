@@ -111,8 +111,8 @@ static enum claret_status check_folder(const struct claret_options *options, con
 
     if (!options->overwrite && holds_run(folder, &file))
         return claret_fail(CLARET_INVALID,
-                           "%s holds a run already (%s): choose another folder, or replace its files with "
-                           "the option overwrite",
+                           "%s holds a run already (%s): choose another folder (--out), or replace its files "
+                           "(--overwrite)",
                            folder, file);
     return check_writable(folder);
 }

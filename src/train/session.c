@@ -155,6 +155,7 @@ enum claret_status claret_session_create(const struct claret_network *network,
     claret_error_clear();
     if (!network || !options || !dataset || !result)
         return claret_fail(CLARET_INVALID, "claret_session_create: an argument is NULL");
+    CLARET_TRY(claret_options_check(options));
     struct claret_session *session = calloc(1, sizeof *session);
     if (!session)
         return claret_no_memory();

@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
     cache is shared, as the environment says."""
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="claret-test-")
+        self.folder = tempfile.mkdtemp(prefix="claret-cli-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         vendors = self.path("vendors")
         os.mkdir(vendors)
@@ -53,8 +53,9 @@ class Case(unittest.TestCase):
                 file.write(line + "\n")
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.env.update(HOME=self.folder, XDG_CACHE_HOME=self.path("cache"), OCL_ICD_VENDORS=vendors, LANG="C")
-        self.env["POCL_CACHE_DIR"] = os.environ.get(
-            "POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
+        # Where PoCL itself would keep it: compiling CLBlast anew for every test would take half an hour.
+        self.env["POCL_CACHE_DIR"] = os.environ.get("POCL_CACHE_DIR") or os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pocl", "kcache")
 
     def path(self, *names):
         return os.path.join(self.folder, *names)

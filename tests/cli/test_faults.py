@@ -39,10 +39,10 @@ class Streams(harness.Case):
         self.check_run("runs/simplecnn-001")
 
     def test_help_into_head(self):
-        process = self.start("train", "--help", bufsize=0, text=False)
+        process = self.start("train", "--help")
         process.stdout.close()
         process.wait(harness.TIMEOUT)
-        self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.stderr.read(), "")
         process.stderr.close()
         self.assertIn(process.returncode, (0, 1))
 

@@ -81,12 +81,12 @@ class Stdout(harness.Case):
         self.assertNotEqual(self.run_claret("show", "simplecnn", "--dump-plan", "-b", "7").out, plan)
 
     def test_comma_locale(self):
-        with open(self.path("comma"), "w", encoding="ascii") as file:
+        with open(self.path("definition"), "w", encoding="ascii") as file:
             file.write('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n')
         env = {"LC_ALL": "xx_XX", "LOCPATH": self.folder}
         if not shutil.which("localedef"):
             self.skipTest("COMMA LOCALE NOT TESTED: no localedef")
-        subprocess.run(["localedef", "-c", "-i", "comma", "./xx_XX"], cwd=self.folder, capture_output=True)
+        subprocess.run(["localedef", "-c", "-i", "definition", "./xx_XX"], cwd=self.folder, capture_output=True)
         shown = subprocess.run(["locale", "decimal_point"], env={**self.env, **env}, capture_output=True, text=True)
         if shown.stdout.strip() != ",":
             self.skipTest("COMMA LOCALE NOT TESTED: localedef cannot make one here")
