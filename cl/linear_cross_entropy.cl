@@ -40,20 +40,12 @@ void loss_of(const float *logits, __global const int *labels, int n, int count, 
     }
 }
 
-/* Overwrites losses (N) and dlogits (N, O) from x (N, F), weight (O, F), bias, labels. Items: (ceil(N / IMAGES)). */
-__kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
-                          CONST_TENSOR(int, labels), CONST_TENSOR(uint, step), TENSOR(float, losses),
-                          TENSOR(float, dlogits))
+/* The logits of IMAGES images from n on (those past the last are the last again). */
+void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
+               float logits[IMAGES][O]);
+void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
+               float logits[IMAGES][O])
 {
-    USE_CONST(float, x);
-    USE_CONST(float, weight);
-    USE_CONST(float, bias);
-    USE_CONST(int, labels);
-    USE_CONST(uint, step);
-    USE(float, losses);
-    USE(float, dlogits);
-    const int n = (int)get_global_id(0) * IMAGES;
-    float logits[IMAGES][O];
     for (int o = 0; o < O; o += OT) {
         FLOATS acc[OT][IMAGES];
 #pragma unroll
@@ -86,6 +78,39 @@ __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
                 logits[i][o + t] = HAS_BIAS ? sum + bias[o + t] : sum;
             }
     }
+}
+
+/* Overwrites y (N, O) = x (N, F) * weight (O, F)^T + bias. Items: (ceil(N / IMAGES)). */
+__kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
+                          TENSOR(float, y))
+{
+    USE_CONST(float, x);
+    USE_CONST(float, weight);
+    USE_CONST(float, bias);
+    USE(float, y);
+    const int n = (int)get_global_id(0) * IMAGES;
+    float logits[IMAGES][O];
+    logits_of(x, weight, bias, n, logits);
+    for (int i = 0; i < IMAGES && n + i < N; i++)
+        for (int o = 0; o < O; o++)
+            y[(ulong)(n + i) * O + o] = logits[i][o];
+}
+
+/* Overwrites losses (N) and dlogits (N, O) from x (N, F), weight (O, F), bias, labels. Items: (ceil(N / IMAGES)). */
+__kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
+                          CONST_TENSOR(int, labels), CONST_TENSOR(uint, step), TENSOR(float, losses),
+                          TENSOR(float, dlogits))
+{
+    USE_CONST(float, x);
+    USE_CONST(float, weight);
+    USE_CONST(float, bias);
+    USE_CONST(int, labels);
+    USE_CONST(uint, step);
+    USE(float, losses);
+    USE(float, dlogits);
+    const int n = (int)get_global_id(0) * IMAGES;
+    float logits[IMAGES][O];
+    logits_of(x, weight, bias, n, logits);
     for (int i = 0; i < IMAGES && n + i < N; i++)
         loss_of(logits[i], labels, n + i, step[STEP_COUNT], losses, dlogits);
 }

@@ -135,7 +135,7 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
 static const struct claret_solver forward_gemm = {"gemm", NULL, forward_emit};
 static const struct claret_solver dx_gemm = {"gemm", NULL, dx_emit};
 static const struct claret_solver dw_gemm = {"gemm", NULL, dw_emit};
-static const struct claret_solver *const forward_solvers[] = {&forward_gemm, NULL};
+static const struct claret_solver *const forward_solvers[] = {&claret_linear_rows, &forward_gemm, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 

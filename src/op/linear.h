@@ -10,5 +10,7 @@ enum { CLARET_LINEAR_OUT_FEATURES, CLARET_LINEAR_BIAS, CLARET_LINEAR_IN_FEATURES
 /* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
 enum claret_status claret_linear_build(struct claret_build *build, struct claret_node *node,
                                        struct claret_shape *y);
+/* linear's forward on devices with wide vectors (linear_cross_entropy.c). */
+extern const struct claret_solver claret_linear_rows;
 
 #endif

@@ -6,6 +6,8 @@
 #include "op/sgd.h"
 #include "op/vectors.h"
 
+#include <stdio.h>
+
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
 #define FORWARD_IMAGES 2 /* that share one reading of the weights */
 
@@ -66,22 +68,48 @@ static void defines(struct claret_kernel_call *call, const struct problem *probl
     claret_kernel_define(call, "HAS_BIAS", bias);
 }
 
-static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+/* Images' logits: by `entry`, whose arguments are the node's first `in_count` inputs and its outputs. */
+static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what, const char *entry)
 {
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
     int room = claret_vector_tile(claret_emit_device(emit)) / FORWARD_IMAGES;
     struct problem problem = problem_of(emit, node->in[0], outputs, room);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "linear+loss", "linear_cross_entropy", "linear_loss");
-    defines(call, &problem, node->in[2] >= 0);
+    struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
+    bool bias = node->in_count > 2 && node->in[2] >= 0;
+    defines(call, &problem, bias);
     claret_kernel_define(call, "IMAGES", FORWARD_IMAGES);
-    for (int i = 0; i < 5; i++)
-        claret_kernel_tensor(call, node->in[i] >= 0 ? node->in[i] : node->in[1], 0);
-    claret_kernel_tensor(call, node->out[0], 0);
-    claret_kernel_tensor(call, node->out[1], 0);
+    claret_kernel_tensor(call, node->in[0], 0);
+    claret_kernel_tensor(call, node->in[1], 0);
+    claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
+    for (int i = 3; i < node->in_count; i++)
+        claret_kernel_tensor(call, node->in[i], 0);
+    for (int i = 0; i < node->out_count; i++)
+        claret_kernel_tensor(call, node->out[i], 0);
     claret_kernel_range(call, (problem.n + FORWARD_IMAGES - 1) / FORWARD_IMAGES, 1);
     claret_emit_cost(emit, 2.0 * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(problem.n * problem.f + problem.f * problem.o));
 }
+
+static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_logits(emit, node, "linear+loss", "linear_loss");
+}
+
+static bool rows_applicable(const struct claret_problem *problem, char reason[128])
+{
+    int64_t outputs = problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
+    if (problem->device->kind == CLARET_CLASS_CPU && outputs <= MAX_CLASSES)
+        return true;
+    snprintf(reason, 128, outputs > MAX_CLASSES ? "more than %d outputs" : "no CPU device", MAX_CLASSES);
+    return false;
+}
+
+static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_logits(emit, node, "linear", "linear_rows");
+}
+
+const struct claret_solver claret_linear_rows = {"rows", rows_applicable, rows_emit};
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {

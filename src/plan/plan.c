@@ -138,6 +138,14 @@ void claret_plan_destroy(struct claret_plan *plan)
     free(plan);
 }
 
+bool claret_plan_uses_gemm(const struct claret_plan *plan)
+{
+    for (int i = 0; i < plan->launch_count; i++)
+        if (plan->launches[i].type == CLARET_LAUNCH_GEMM)
+            return true;
+    return false;
+}
+
 uint64_t claret_plan_bytes(const struct claret_plan *plan)
 {
     uint64_t bytes = 0;

@@ -52,6 +52,8 @@ struct claret_plan {
 enum claret_status claret_plan_create(const struct claret_graph *graph,
                                       const struct claret_plan_options *options, struct claret_plan **plan);
 void claret_plan_destroy(struct claret_plan *plan);
+/* Whether a launch is for rt's GEMM library. */
+bool claret_plan_uses_gemm(const struct claret_plan *plan);
 uint64_t claret_plan_bytes(const struct claret_plan *plan); /* all buffers */
 /* The launches and the memory, for people and for diff: same plan, same text. */
 void claret_plan_dump(const struct claret_plan *plan, struct claret_text *text);

@@ -19,15 +19,18 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static enum claret_status plan(const struct claret_session *session, bool training, int64_t batch,
-                               struct claret_engine *engine)
+static enum claret_status plan_for(const struct claret_session *session, const struct claret_device_desc *device,
+                                   bool training, int64_t batch, struct claret_engine *engine)
 {
     const struct claret_options *options = session->options;
     bool f32 = session->element == CLARET_F32;
+    /* The fused ops' kernels are written for wide vectors. */
+    bool fuse = !options->no_fuse && device->kind == CLARET_CLASS_CPU;
     struct claret_graph_options graph = {.batch = batch, .training = training, .f32_images = f32,
+                                         .fuse = fuse, .fuse_update = fuse,
                                          .momentum = options->momentum, .dampening = options->dampening,
                                          .weight_decay = options->weight_decay, .nesterov = options->nesterov};
-    struct claret_plan_options plan_options = {.device = claret_rt_device(session->rt),
+    struct claret_plan_options plan_options = {.device = device,
                                                .gemm_workspace = claret_rt_gemm_workspace,
                                                .user = session->rt};
     const int64_t *in = session->network->spec->input;
@@ -39,6 +42,28 @@ static enum claret_status plan(const struct claret_session *session, bool traini
     if (status != CLARET_OK)
         claret_engine_finish(engine);
     return status;
+}
+
+static enum claret_status plan(const struct claret_session *session, bool training, int64_t batch,
+                               struct claret_engine *engine)
+{
+    return plan_for(session, claret_rt_device(session->rt), training, batch, engine);
+}
+
+/* CLBlast takes long to compile on some devices: it is tried only where a plan would use it. */
+static enum claret_status probe_gemm(struct claret_session *session, bool training)
+{
+    struct claret_device_desc device = *claret_rt_device(session->rt);
+    device.clblast = true;
+    bool needed = false;
+    for (int kind = 0; kind < (training ? 2 : 1); kind++) {
+        struct claret_engine trial = {0};
+        enum claret_status status = plan_for(session, &device, kind == 1, 1, &trial);
+        needed |= status == CLARET_OK && claret_plan_uses_gemm(trial.plan);
+        claret_engine_finish(&trial);
+    }
+    claret_error_clear();
+    return needed ? claret_rt_probe_gemm(session->rt) : CLARET_OK;
 }
 
 int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
@@ -132,6 +157,7 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
 {
     uint64_t bytes = 0;
     enum claret_status status = CLARET_OK;
+    CLARET_TRY(probe_gemm(session, training));
     if (training)
         status = plan(session, true, session->options->batch_size, &session->train);
     if (status == CLARET_OK)

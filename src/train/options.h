@@ -33,6 +33,7 @@
     X("cache-dir", cache_dir, TEXT, "", 0, 0)                                                                \
     X("no-cache", no_cache, SWITCH, "false", 0, 0)                                                           \
     X("kernel-dir", kernel_dir, TEXT, "", 0, 0)                                                              \
+    X("no-fuse", no_fuse, SWITCH, "false", 0, 0)                                                             \
     X("max-memory", max_memory, SIZE, "0", 0, 0)
 
 #define CLARET_FIELD_INT int64_t

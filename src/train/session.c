@@ -89,7 +89,6 @@ static enum claret_status open_runtime(struct claret_session *session)
                                    .cache_dir = folder,
                                    .kernel_dir = options->kernel_dir[0] ? options->kernel_dir : NULL};
     CLARET_GOTO(end, claret_rt_open(&rt, &session->rt));
-    CLARET_GOTO(end, claret_rt_probe_gemm(session->rt));
 end:
     free(folder);
     return status;
