@@ -2,8 +2,8 @@
  *
  *     test_golden [NAME [STEPS [DEVICE]]]
  *
- * With no arguments all goldens run whole on the default device; they are in tests/golden or
- * CLARET_TEST_GOLDEN. With fewer STEPS than the golden has only the losses are compared. Exit code 77: there
+ * With no arguments all goldens run whole on the default device; the build names
+ * their folder. With fewer STEPS than the golden has only the losses are compared. Exit code 77: there
  * is no device to run on. */
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,6 @@
 
 #include "train/weights.h"
 
-static const char *folder = "tests/golden"; /* CLARET_TEST_GOLDEN */
 static const char *device_selector = "";
 static long step_limit; /* 0: all of them */
 
@@ -99,7 +98,7 @@ static void open_session(struct golden *golden, const char *name)
     struct claret_options *options;
     char path[512];
 
-    snprintf(path, sizeof path, "%s/%s.net", folder, name);
+    snprintf(path, sizeof path, "%s/%s.net", CLARET_GOLDEN_DIR, name);
     check(claret_network_load(path, &golden->network));
     check(claret_dataset_from_arrays(CLARET_U8, golden->images, golden->labels, golden->count,
                                      golden->shape[0], golden->shape[1], golden->shape[2], golden->classes,
@@ -123,8 +122,8 @@ static void open_golden(struct golden *golden, const char *name)
     char path[512];
 
     memset(golden, 0, sizeof *golden);
-    snprintf(golden->path, sizeof golden->path, "%s/%s.safetensors", folder, name);
-    snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    snprintf(golden->path, sizeof golden->path, "%s/%s.safetensors", CLARET_GOLDEN_DIR, name);
+    snprintf(path, sizeof path, "%s/%s.json", CLARET_GOLDEN_DIR, name);
     golden->settings = json_load_file(path, 0, &error);
     if (!golden->settings)
         fail_msg("%s: %s", path, error.text);
@@ -282,8 +281,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(dampening),
     };
 
-    if (getenv("CLARET_TEST_GOLDEN"))
-        folder = getenv("CLARET_TEST_GOLDEN");
     if (argc > 1) {
         size_t i = 0;
 

@@ -124,6 +124,7 @@ static const struct probe {
 #define PROBE_MAX_ELEMENTS 4096 /* of one matrix with its margins */
 #define PROBE_PAD 3             /* columns beyond a matrix's own */
 #define PROBE_START 5           /* elements before it */
+#define CLBLAST_GROUP 64        /* work-items of its default kernels' groups */
 
 struct probe_matrix {
     int rows, columns, ld;
@@ -229,6 +230,14 @@ void claret_gemm_probe(struct claret_rt *rt)
     rt->gemm.reason[0] = '\0';
     if (rt->gemm.off) {
         snprintf(rt->gemm.reason, sizeof rt->gemm.reason, "switched off");
+        goto cleanup;
+    }
+    /* Known without the half minute that trying takes: its kernels for a device it does not know have such
+     * groups. */
+    if (rt->desc.max_work_group < CLBLAST_GROUP) {
+        snprintf(rt->gemm.reason, sizeof rt->gemm.reason,
+                 "CLBlast's kernels need work-groups of %d, the device allows %zu", CLBLAST_GROUP,
+                 rt->desc.max_work_group);
         goto cleanup;
     }
     claret_info(
