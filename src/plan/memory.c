@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define ALIGN 128 /* bytes: a cache line, a GPU's transaction, the widest vector */
-#define SLACK 128 /* bytes at the end of a buffer: a vector load may run past its tensor's end, not past the buffer's */
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
@@ -111,7 +110,7 @@ static enum claret_status place_arena(struct claret_plan *plan, const struct cla
         int buffer = CLARET_HOME_ARENA;
         for (; buffer < CLARET_PLAN_MAX_BUFFERS; buffer++) {
             offset = lowest(plan, sorted, i, buffer, place, bytes, guard);
-            if (offset + bytes + SLACK <= limit)
+            if (offset + bytes + CLARET_PLAN_SLACK <= limit)
                 break;
         }
         if (buffer == CLARET_PLAN_MAX_BUFFERS)
@@ -149,7 +148,7 @@ static enum claret_status check_size(const struct claret_plan *plan, const struc
                                      int tensor)
 {
     char need[32], limit[32];
-    if (plan->places[tensor].bytes + SLACK <= options->device->max_alloc)
+    if (plan->places[tensor].bytes + CLARET_PLAN_SLACK <= options->device->max_alloc)
         return CLARET_OK;
     return claret_fail(CLARET_DEVICE_MEMORY,
                        "%s needs %s at batch size %lld, but the device allocates at most %s at once",
@@ -198,7 +197,7 @@ enum claret_status claret_plan_place(struct claret_plan *plan, const struct clar
                 (uint64_t)claret_shape_count(&plan->tensors[i].shape) * element_size(plan->tensors[i].dtype);
         }
     for (int i = 0; i < plan->buffer_count; i++)
-        plan->buffer_bytes[i] += plan->buffer_bytes[i] ? SLACK : 0;
+        plan->buffer_bytes[i] += plan->buffer_bytes[i] ? CLARET_PLAN_SLACK : 0;
     free(sorted);
     return status;
 }

@@ -22,6 +22,8 @@ struct claret_plan_options {
     size_t (*gemm_workspace)(void *user, const struct claret_gemm_call *gemm);
     void *user;
 };
+/* Bytes at the end of every buffer: a vector load may run past its tensor's end, not past the buffer's. */
+#define CLARET_PLAN_SLACK 128
 #define CLARET_PLAN_WORKSPACE (UINT64_C(256) << 20)
 
 /* Buffers 0 .. CLARET_HOME_ARENA - 1 are the homes of that number; from CLARET_HOME_ARENA on come as many arena
