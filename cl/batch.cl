@@ -8,6 +8,81 @@
 #define TRAINING 0
 #endif
 
+#define TABLE_ROW 260 /* src/op/batch.h: CLARET_TABLE_ROW */
+
+/* What the slot's header says goes into the step's words. */
+void take_header(__global const uint *header, __global uint *step);
+void take_header(__global const uint *header, __global uint *step)
+{
+    step[STEP_COUNT] = header[0];
+    step[STEP_LR] = header[1];
+    step[STEP_FIRST] = header[2];
+    if (header[3]) {
+        step[STEP_LOSS_SUM] = step[STEP_LOSS_LOW] = as_uint(0.0f);
+        step[STEP_LOSS_COUNT] = 0;
+    }
+}
+
+#ifdef WQ
+/* v / d, rounded correctly, from 1 / d (src/op/batch.c). */
+float divide(float v, float d, float reciprocal);
+float divide(float v, float d, float reciprocal)
+{
+    const float q = v * reciprocal;
+    return fma(fma(-d, q, v), reciprocal, q);
+}
+
+/* batch_load for devices whose work-items own wide vectors: an item does a plane, normalises by computing where the table allows,
+ * and splits the columns by their remainder by Q inside padding PH, PW, as split_columns does: overwrites xs
+ * (N, C, HP, Q, WQ), labels (N) and the step's words. Defines: C, H, W, HP, WQ, Q, PH, PW. Items: (N * C). */
+__kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_TENSOR(float, table),
+                              TENSOR(float, xs), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at)
+{
+    USE_CONST(uchar, stage);
+    USE(uint, step);
+    USE_CONST(float, table);
+    USE(float, xs);
+    USE(int, labels);
+    const int item = get_global_id(0), n = item / C, c = item % C;
+    __global const uchar *slot = stage + (ulong)step[STEP_SLOT] * slot_bytes;
+    __global const uint *header = (__global const uint *)slot;
+    const bool there = n < (int)header[0];
+    xs += (ulong)item * HP * Q * WQ;
+    for (int h = -PH; h < HP - PH; h++, xs += Q * WQ) {
+        float line[PW + W + Q * WQ]; /* the row with its padding, and more zeros than the last phase reads */
+        for (int w = 0; w < PW + W + Q * WQ; w++)
+            line[w] = 0.0f;
+        if (there && h >= 0 && h < H) {
+            const ulong at = ((ulong)item * H + h) * W;
+#if IMAGES_F32
+            __global const float *row = (__global const float *)(slot + images_at) + at;
+            for (int w = 0; w < W; w++)
+                line[PW + w] = row[w];
+#else
+            __global const uchar *row = slot + images_at + at;
+            __global const float *channel = table + c * TABLE_ROW;
+            if (channel[259] != 0.0f) {
+                const float mean = channel[256], deviation = channel[257], reciprocal = channel[258];
+                for (int w = 0; w < W; w++)
+                    line[PW + w] = divide(divide((float)row[w], 255.0f, 1.0f / 255.0f) - mean, deviation, reciprocal);
+            } else {
+                for (int w = 0; w < W; w++)
+                    line[PW + w] = channel[row[w]];
+            }
+#endif
+        }
+#pragma unroll
+        for (int phase = 0; phase < Q; phase++)
+            for (int q = 0; q < WQ; q++)
+                xs[phase * WQ + q] = line[q * Q + phase];
+    }
+    if (c == 0)
+        labels[n] = there ? ((__global const int *)(slot + labels_at))[n] : 0;
+    if (item == 0)
+        take_header(header, step);
+}
+#endif
+
 /* Reads slot step[STEP_SLOT] of the stage (src/op/batch.h: header, labels, images) and overwrites x (N, C, P),
  * labels (N) and the step's words COUNT, LR, FIRST; LOSS_* where the header asks. Rows from the true batch size on
  * become zero. P = height * width. Items: (P, C, N). */
@@ -33,20 +108,13 @@ __kernel void batch_load(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_T
         value = ((__global const float *)(slot + images_at))[at];
 #else
     if (n < (int)count)
-        value = table[c * 256 + slot[images_at + at]];
+        value = table[c * TABLE_ROW + slot[images_at + at]];
 #endif
     x[at] = value;
     if (p == 0 && c == 0)
         labels[n] = n < (int)count ? ((__global const int *)(slot + labels_at))[n] : 0;
-    if (p == 0 && c == 0 && n == 0) {
-        step[STEP_COUNT] = count;
-        step[STEP_LR] = header[1];
-        step[STEP_FIRST] = header[2];
-        if (header[3]) {
-            step[STEP_LOSS_SUM] = step[STEP_LOSS_LOW] = as_uint(0.0f);
-            step[STEP_LOSS_COUNT] = 0;
-        }
-    }
+    if (p == 0 && c == 0 && n == 0)
+        take_header(header, step);
 }
 
 /* Moves on to the next of `slots` stage slots. Training: adds the batch's mean loss to the window (Kahan: the

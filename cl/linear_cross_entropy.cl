@@ -122,8 +122,12 @@ __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
 #define FINISH(name, i, g)                                                                                   \
     sgd_step(name##_out_base + name##_out_offset + (i), g, name##_state_base + name##_state_offset + (i),     \
              step_base + step_offset, momentum, keep, weight_decay)
+#define FINISH_VECTOR(name, i, g)                                                                            \
+    sgd_step_vector(name##_out_base + name##_out_offset + (i), g, name##_state_base + name##_state_offset + (i), \
+                    step_base + step_offset, momentum, keep, weight_decay)
 #else
 #define FINISH(name, i, g) (name##_out_base + name##_out_offset)[i] = (g)
+#define FINISH_VECTOR(name, i, g) STORE(g, name##_out_base + name##_out_offset + (i))
 #endif
 
 /* Overwrites dx (N, F) where HAS_DX; overwrites the gradients of weight (O, F) and bias (O), or updates these (weight_out is
@@ -160,10 +164,8 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
             }
 #pragma unroll
             for (int t = 0; t < OT; t++) {
-                float lanes[LANES];
-                STORE(g[t], lanes);
-                for (int l = 0; l < LANES && o + t < O; l++)
-                    FINISH(weight, (ulong)(o + t) * F + f + l, lanes[l]);
+                if (o + t < O)
+                    FINISH_VECTOR(weight, (ulong)(o + t) * F + f, g[t]);
             }
         }
     /* The features that fill no vector, and the bias, belong to the last item and the first. */

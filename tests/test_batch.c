@@ -101,14 +101,29 @@ static void check_load(struct ends *ends, bool f32_images, int slot, int count)
         for (int i = 0; i < IMAGE; i++) {
             int byte = (7 * n + i + 100 * slot) % 256;
             double want =
-                f32_images ? byte / 2.0 : ends->values->at[ends->graph->table][i / PLANE * 256 + byte];
+                f32_images ? byte / 2.0 : ends->values->at[ends->graph->table][i / PLANE * CLARET_TABLE_ROW + byte];
             if (!(x[n * IMAGE + i] == (n < count ? want : 0)))
                 fail_msg("image %d, value %d is %g", n, i, x[n * IMAGE + i]);
         }
     }
 }
 
-static void load(bool f32_images, uint32_t count)
+/* Any values where `any`, which are looked up; else those of mean and std, which kernels may compute. */
+static void fill_table(struct ends *ends, bool any, struct claret_rng *rng)
+{
+    static const float mean[CHANNELS] = {0.5f, 0.4914f, 0.0f}, std[CHANNELS] = {0.5f, 0.247f, 1.0f};
+    double *to = ends->values->at[ends->graph->table];
+    float values[CHANNELS * 256], table[CHANNELS * CLARET_TABLE_ROW];
+    for (int i = 0; i < CHANNELS * 256; i++)
+        values[i] = any ? claret_rng_float(rng) : claret_normalise(i % 256, mean[i / 256], std[i / 256], 1 / std[i / 256]);
+    claret_stage_table(values, mean, std, CHANNELS, table);
+    for (int i = 0; i < CHANNELS * CLARET_TABLE_ROW; i++)
+        to[i] = (double)table[i];
+    for (int c = 0; c < CHANNELS; c++)
+        assert_true(table[c * CLARET_TABLE_ROW + 259] == !any);
+}
+
+static void load(bool f32_images, bool any, uint32_t count)
 {
     struct ends ends;
     struct claret_rng rng;
@@ -116,7 +131,7 @@ static void load(bool f32_images, uint32_t count)
     begin(&ends, true, f32_images);
     claret_rng_init(&rng, 3, CLARET_STREAM_SHAPES, 0);
     if (!f32_images)
-        claret_values_random(ends.values, ends.graph->table, &rng, 0);
+        fill_table(&ends, any, &rng);
     fill_stage(&ends, f32_images, &header);
     for (int slot = 0; slot < CLARET_STAGE_SLOTS; slot++) {
         ends.step[CLARET_STEP_SLOT] = slot;
@@ -134,16 +149,19 @@ static void load(bool f32_images, uint32_t count)
 static void test_load(void **state)
 {
     (void)state;
-    load(false, BATCH);
-    load(true, BATCH);
+    load(false, true, BATCH);
+    load(false, false, BATCH);
+    load(true, true, BATCH);
+    load(true, false, BATCH);
 }
 
 /* A short last batch: the rows behind it are zero whatever lay in the slot. */
 static void test_load_short(void **state)
 {
     (void)state;
-    load(false, 1);
-    load(true, BATCH - 1);
+    load(false, true, 1);
+    load(false, false, 1);
+    load(true, true, BATCH - 1);
 }
 
 static void test_reset(void **state)

@@ -383,7 +383,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         bool nesterov;
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
     const struct claret_graph_options options = {.training = true,
-                                                 .input_grad = true,
+                                                 .input_grad = fusion != FUSED_UPDATE,
                                                  .fuse = fusion != APART,
                                                  .fuse_update = fusion == FUSED_UPDATE,
                                                  .f32_images = index % 3 == 0,

@@ -123,6 +123,27 @@ enum claret_status claret_build_error(const struct claret_build *build, const st
     return claret_spec_shape_error(build->graph->spec, node->layer, attr ? attr->column : 0, "%s", message);
 }
 
+int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, const int64_t padding[2])
+{
+    struct claret_graph *graph = build->graph;
+    const int64_t *in = graph->spec->input;
+    if (tensor != graph->input || build->input_uses != 1 || build->wants[tensor])
+        return -1;
+    struct claret_attr *attr = claret_arena_alloc(&graph->arena, CLARET_LOAD_ATTRS * sizeof *attr);
+    if (!attr) {
+        build->failed = true;
+        return -1;
+    }
+    attr[CLARET_LOAD_Q].i[0] = q;
+    attr[CLARET_LOAD_SIZE].i[0] = in[1];
+    attr[CLARET_LOAD_SIZE].i[1] = in[2];
+    memcpy(attr[CLARET_LOAD_PADDING].i, padding, 2 * sizeof *padding);
+    graph->nodes[0].attr = attr;
+    graph->tensors[tensor].shape =
+        claret_shape4(graph->batch, in[0], in[1] + 2 * padding[0], (in[2] + 2 * padding[1] + q - 1) / q * q);
+    return tensor;
+}
+
 /* ---- the parts of a graph ---- */
 
 static enum claret_status add_sources(struct claret_build *build)
@@ -143,7 +164,7 @@ static enum claret_status add_sources(struct claret_build *build)
     graph->table = -1;
     if (bytes)
         graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
-                                               claret_shape2(in[0], 256));
+                                               claret_shape2(in[0], CLARET_TABLE_ROW));
     graph->all_params = claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32,
                                                 claret_shape1(0));
     graph->all_grads = graph->all_state = -1;
@@ -239,6 +260,8 @@ static enum claret_status add_layers(struct claret_build *build)
         for (int j = 0; j < spec->layers[i].schema->inputs; j++)
             if (spec->layers[i].from[j] >= 0)
                 uses[spec->layers[i].from[j]]++;
+            else
+                build->input_uses++;
     for (int i = 0, length; i < spec->layer_count; i += length)
         CLARET_TRY(add_layer(build, i, uses, result, &length));
     for (int i = 0; i < spec->layer_count - 1; i++)

@@ -27,7 +27,7 @@ struct claret_graph {
     int tensor_count, node_count;
     /* Tensor ids; -1 where the graph has none. */
     int step, stage, table;       /* whole buffers */
-    int input, labels, logits;    /* (N,C,H,W), (N), (N,classes); logits -1: they stay inside a fused loss */
+    int input, labels, logits;    /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes), logits -1: they stay inside a fused loss */
     int losses, input_grad;       /* (N) per image; (N,C,H,W) */
     int all_params, all_grads, all_state; /* whole buffers, flat */
     int *params, *grads;          /* param_count each, in the network's order */

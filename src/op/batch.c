@@ -1,6 +1,10 @@
 /* The two ends of a step: a batch comes in from the stage buffer, the step's loss and counters are kept. */
 #include "op/batch.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "op/op.h"
 
 #define ALIGN 128
@@ -19,17 +23,39 @@ void claret_stage_layout(int64_t batch, int64_t elements_per_image, size_t eleme
     layout->slot = round_up(layout->images + (size_t)batch * layout->image);
 }
 
-/* in: stage (uint8, all slots), step, table (channels, 256), -1: images are float32
- * out: x (N, C, H, W), labels (N), step (its words COUNT, LR, FIRST, LOSS_*) */
-static void load_emit(struct claret_emit *emit, const struct claret_node *node)
+/* q = v * r is v / d but for rounding; one step of Newton's method with exact remainders rounds it correctly
+ * (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). */
+static float divide(float v, float d, float reciprocal)
 {
-    const struct claret_tensor *x = claret_emit_tensor(emit, node->out[0]);
-    int64_t batch = x->shape.dim[0];
-    int64_t plane = x->shape.dim[2] * x->shape.dim[3], image = x->shape.dim[1] * plane;
+    float q = v * reciprocal;
+    return fmaf(fmaf(-d, q, v), reciprocal, q);
+}
+
+float claret_normalise(int v, float mean, float std, float reciprocal)
+{
+    return divide(divide((float)v, 255.0f, 1.0f / 255.0f) - mean, std, reciprocal);
+}
+
+void claret_stage_table(const float *values, const float *mean, const float *std, int channels, float *table)
+{
+    for (int c = 0; c < channels; c++, values += 256, table += CLARET_TABLE_ROW) {
+        float reciprocal = 1.0f / std[c];
+        memcpy(table, values, 256 * sizeof *values);
+        memcpy(table + 256, (float[]){mean[c], std[c], reciprocal, 1}, 4 * sizeof *table);
+        for (int v = 0; v < 256; v++)
+            if (claret_normalise(v, mean[c], std[c], reciprocal) != values[v])
+                table[259] = 0;
+    }
+}
+
+/* in: stage (uint8, all slots), step, table (channels, CLARET_TABLE_ROW), -1: images are float32
+ * out: x (N, C, H, W), labels (N), step (its words COUNT, LR, FIRST, LOSS_*) */
+static void load_arguments(struct claret_kernel_call *call, const struct claret_node *node, int64_t batch,
+                           int64_t image)
+{
     bool bytes = node->in[2] >= 0;
     struct claret_stage_layout layout;
     claret_stage_layout(batch, image, bytes ? 1 : sizeof(float), &layout);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "load", "batch", "batch_load");
     claret_kernel_define(call, "IMAGES_F32", !bytes);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
@@ -39,10 +65,58 @@ static void load_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_int(call, (int64_t)layout.slot);
     claret_kernel_int(call, (int64_t)layout.labels);
     claret_kernel_int(call, (int64_t)layout.images);
-    claret_kernel_int(call, x->shape.dim[1]);
+}
+
+static bool plain_applicable(const struct claret_problem *problem, char reason[128])
+{
+    if (problem->node->attr)
+        snprintf(reason, 128, "the images come split by columns");
+    return !problem->node->attr;
+}
+
+static void load_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_shape x = claret_emit_tensor(emit, node->out[0])->shape;
+    int64_t plane = x.dim[2] * x.dim[3];
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "load", "batch", "batch_load");
+    load_arguments(call, node, x.dim[0], x.dim[1] * plane);
+    claret_kernel_int(call, x.dim[1]);
     claret_kernel_int(call, plane);
-    claret_kernel_range3(call, plane, x->shape.dim[1], batch, 64);
-    claret_emit_cost(emit, 0, (double)(batch * image) * (bytes ? 5 : 8));
+    claret_kernel_range3(call, plane, x.dim[1], x.dim[0], 64);
+    claret_emit_cost(emit, 0, (double)claret_shape_count(&x) * (node->in[2] >= 0 ? 5 : 8));
+}
+
+/* One item a plane, and the split by columns where the node asks for it. */
+static void load_rows_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_shape xs = claret_emit_tensor(emit, node->out[0])->shape;
+    const struct claret_attr *attr = node->attr;
+    int64_t q = attr ? attr[CLARET_LOAD_Q].i[0] : 1, h = xs.dim[2], w = xs.dim[3];
+    const int64_t none[2] = {0, 0}, *padding = attr ? attr[CLARET_LOAD_PADDING].i : none;
+    if (attr) {
+        h = attr[CLARET_LOAD_SIZE].i[0];
+        w = attr[CLARET_LOAD_SIZE].i[1];
+    }
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "load", "batch", "batch_load_rows");
+    claret_kernel_define(call, "C", xs.dim[1]);
+    claret_kernel_define(call, "H", h);
+    claret_kernel_define(call, "W", w);
+    claret_kernel_define(call, "HP", xs.dim[2]);
+    claret_kernel_define(call, "WQ", xs.dim[3] / q);
+    claret_kernel_define(call, "Q", q);
+    claret_kernel_define(call, "PH", padding[0]);
+    claret_kernel_define(call, "PW", padding[1]);
+    load_arguments(call, node, xs.dim[0], xs.dim[1] * h * w);
+    claret_kernel_range(call, xs.dim[0] * xs.dim[1], 1);
+    claret_emit_cost(emit, 0, (double)claret_shape_count(&xs) * (node->in[2] >= 0 ? 5 : 8));
+}
+
+static bool rows_applicable(const struct claret_problem *problem, char reason[128])
+{
+    bool fine = problem->node->attr || problem->device->kind == CLARET_CLASS_CPU;
+    if (!fine)
+        snprintf(reason, 128, "no CPU device");
+    return fine;
 }
 
 /* in: step, losses (N) or -1 where there is no training; out: step (its words) */
@@ -57,9 +131,10 @@ static void end_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_range(call, 1, 1);
 }
 
-static const struct claret_solver load_solver = {"plain", NULL, load_emit};
+static const struct claret_solver load_rows = {"rows", rows_applicable, load_rows_emit};
+static const struct claret_solver load_plain = {"plain", plain_applicable, load_emit};
 static const struct claret_solver end_solver = {"plain", NULL, end_emit};
-static const struct claret_solver *const load_solvers[] = {&load_solver, NULL};
+static const struct claret_solver *const load_solvers[] = {&load_rows, &load_plain, NULL};
 static const struct claret_solver *const end_solvers[] = {&end_solver, NULL};
 
 static const struct claret_op batch_load = {.name = "batch_load", .solvers = load_solvers};

@@ -26,6 +26,17 @@ struct claret_stage_layout {
 void claret_stage_layout(int64_t batch, int64_t elements_per_image, size_t element_size,
                          struct claret_stage_layout *layout);
 
+/* The normalisation table, CLARET_TABLE_ROW floats a channel: what each of the 256 values becomes, then mean, std, 1 / std, and 1
+ * where claret_normalise() gives all 256 to the bit: kernels with wide vectors compute instead of looking up. */
+#define CLARET_TABLE_ROW 260
+/* values (channels, 256), mean and std (channels); table (channels, CLARET_TABLE_ROW) */
+void claret_stage_table(const float *values, const float *mean, const float *std, int channels, float *table);
+/* (v / 255 - mean) / std, each operation rounded, with divisions made of multiplications (cl/batch.cl has the same). */
+float claret_normalise(int v, float mean, float std, float reciprocal);
+
+/* Attributes of a batch_load node whose images come split by columns (cl/split_columns.cl); NULL: as they are. */
+enum { CLARET_LOAD_Q, CLARET_LOAD_SIZE /* height, width */, CLARET_LOAD_PADDING, CLARET_LOAD_ATTRS };
+
 /* 32-bit words of the step buffer (CLARET_HOME_STEP); cl/common.clh has the same names. */
 enum claret_step_word {
     CLARET_STEP_SLOT,      /* uint: slot that this step's batch lies in */

@@ -1,7 +1,8 @@
 /* conv2d, relu and max_pool2d in one, where pooling windows do not overlap.
  * conv2d_relu_pool: in x (N, C, H, W), weight, bias or none; out y (N, K, OH, OW) pooled, index (uint8, like y): the position
  * in its window that won, NONE where ReLU cut the maximum, and xs (N, C, H + 2 padding, Q * WQ): x with its padding, columns
- * ordered by their remainder by Q = stride * window width, so that what neighbouring outputs read lies side by side.
+ * ordered by their remainder by Q = stride * window width, so that what neighbouring outputs read lies side by side; no xs where x is
+ * loaded like that already.
  * conv2d_relu_pool_dw: in xs, index, dy and what an update takes; out the gradients of weight and bias, or what the
  * update changes. Only the winners of the windows carry gradient. */
 #include "op/conv2d.h"
@@ -42,10 +43,18 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     int64_t q = split_factor(node);
     claret_build_output(build, node, CLARET_DTYPE_F32, y);
     claret_build_output(build, node, CLARET_DTYPE_U8, y);
+    if (claret_build_split_input(build, node->in[0], q, padding) >= 0)
+        return CLARET_OK;
     claret_build_output(build, node, CLARET_DTYPE_F32,
                         claret_shape4(x.dim[0], x.dim[1], x.dim[2] + 2 * padding[0],
                                       (x.dim[3] + 2 * padding[1] + q - 1) / q * q));
     return CLARET_OK;
+}
+
+/* The split input: an output of the forward node, or its input. */
+static int split_of(const struct claret_node *node)
+{
+    return node->out_count > 2 ? node->out[2] : node->in[0];
 }
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
@@ -70,7 +79,7 @@ static enum claret_status backward(struct claret_build *build, const struct clar
         claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dense, node->in[1]}, 2, &dx, 1);
     }
     struct claret_node *dw = claret_build_node(build, &conv2d_relu_pool_dw, node, "dw",
-                                               (int[]){node->out[2], node->out[1], dy}, 3, NULL, 0);
+                                               (int[]){split_of(node), node->out[1], dy}, 3, NULL, 0);
     int params[2] = {node->in[1], node->in_count > 2 ? node->in[2] : -1};
     claret_build_gradients(build, dw, params, 2);
     return CLARET_OK;
@@ -143,18 +152,19 @@ static double flops(const struct rows *rows)
 
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct rows rows = rows_problem(emit, node, node->out[2], node->out[0]);
+    struct rows rows = rows_problem(emit, node, split_of(node), node->out[0]);
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     bool bias = node->in_count > 2;
     int tile = claret_vector_split(
         rows.k, claret_vector_tile(claret_emit_device(emit)) * 2 / 3 / (int)(window[0] * window[1]));
-    emit_split(emit, node, &rows);
+    if (node->out_count > 2)
+        emit_split(emit, node, &rows);
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "conv+relu+pool", "conv2d_relu_pool", "conv2d_relu_pool");
     rows_defines(call, &rows);
     claret_kernel_define(call, "HAS_BIAS", bias);
     claret_kernel_define(call, "KT", tile);
-    claret_kernel_tensor(call, node->out[2], 0);
+    claret_kernel_tensor(call, split_of(node), 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
     claret_kernel_tensor(call, node->out[0], 0);

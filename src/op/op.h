@@ -125,6 +125,9 @@ int claret_build_between(struct claret_build *build, const struct claret_node *n
  * give them (outputs: their gradients) or, where nothing else needs them, apply the update itself (inputs: params,
  * their optimizer state, step; outputs: what it changes of these). */
 void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params, int count);
+/* Where `tensor` is the network's input, read by this layer alone and without a gradient: has the batch loaded with its
+ * columns split by their remainder by `q` inside `padding` (cl/split_columns.cl) and returns that tensor; else -1. */
+int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, const int64_t padding[2]);
 /* The labels and the step's words: what a loss needs. */
 int claret_build_labels(const struct claret_build *build);
 int claret_build_step(const struct claret_build *build);

@@ -58,13 +58,30 @@ static void split(const struct claret_node *node, const struct claret_shape *x, 
                     from[(plane * x->dim[2] + h) * x->dim[3] + w];
 }
 
-/* in: x, weight, bias or nothing; out: y, index, xs */
+/* xs with its columns in their places: the padded images. */
+static double *unsplit(const struct claret_node *node, const struct claret_shape *xs, const double *from)
+{
+    double *padded = make(xs);
+    for (int64_t plane = 0; plane < xs->dim[0] * xs->dim[1]; plane++)
+        for (int64_t h = 0; h < xs->dim[2]; h++)
+            for (int64_t w = 0; w < xs->dim[3]; w++)
+                padded[(plane * xs->dim[2] + h) * xs->dim[3] + w] =
+                    from[split_index(xs, split_factor(node), plane, h, w)];
+    return padded;
+}
+
+/* in: x (split already where there is no xs), weight, bias or nothing; out: y, index, xs */
 static void forward(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
                     double *const *out)
 {
     const struct claret_tensor *x = &tensors[node->in[0]], *weight = &tensors[node->in[1]];
     const struct claret_tensor *y = &tensors[node->out[0]];
-    const struct claret_attr *attr = node->attr;
+    bool is_split = node->out_count < 3;
+    double *padded = is_split ? unsplit(node, &x->shape, in[0]) : NULL;
+    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    memcpy(attr, node->attr, sizeof attr);
+    if (is_split)
+        attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0; /* it lies in xs */
     struct claret_tensor conv = {.shape = claret_shape4(x->shape.dim[0], weight->shape.dim[0], 0, 0)};
     for (int d = 0; d < 2; d++)
         conv.shape.dim[2 + d] = (x->shape.dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] -
@@ -74,7 +91,7 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
     bool bias = node->in_count > 2;
     double *dense = make(&conv.shape);
     struct claret_tensor conv_tensors[4] = {*x, *weight, bias ? tensors[node->in[2]] : *weight, conv};
-    run_op("conv2d", attr, conv_tensors, (double *[]){(double *)in[0], (double *)in[1],
+    run_op("conv2d", attr, conv_tensors, (double *[]){is_split ? padded : (double *)in[0], (double *)in[1],
                                                      bias ? (double *)in[2] : NULL, dense}, 3, 1);
     for (int64_t i = 0; i < claret_shape_count(&conv.shape); i++)
         dense[i] = dense[i] < 0 ? 0 : dense[i];
@@ -83,8 +100,10 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
     for (int64_t i = 0; i < claret_shape_count(&y->shape); i++)
         if (out[0][i] <= 0)
             out[1][i] = NONE;
-    split(node, &x->shape, &tensors[node->out[2]].shape, in[0], out[2]);
+    if (!is_split)
+        split(node, &x->shape, &tensors[node->out[2]].shape, in[0], out[2]);
     free(dense);
+    free(padded);
 }
 
 /* in: xs, index, dy, what an update takes; out: gradients of weight and bias, or what the update changes */
@@ -98,13 +117,8 @@ static void dw(const struct claret_node *node, const struct claret_tensor *tenso
     struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
     for (int d = 0; d < 2; d++)
         dense.shape.dim[2 + d] *= window[d];
-    double *padded = make(&x.shape), *wide = make(&dense.shape), *dweight = make(&weight.shape);
-    double *dbias = make(&weight.shape);
-    for (int64_t plane = 0; plane < x.shape.dim[0] * x.shape.dim[1]; plane++)
-        for (int64_t h = 0; h < x.shape.dim[2]; h++)
-            for (int64_t w = 0; w < x.shape.dim[3]; w++)
-                padded[(plane * x.shape.dim[2] + h) * x.shape.dim[3] + w] =
-                    in[0][split_index(&xs->shape, split_factor(node), plane, h, w)];
+    double *padded = unsplit(node, &xs->shape, in[0]), *wide = make(&dense.shape);
+    double *dweight = make(&weight.shape), *dbias = make(&weight.shape);
     struct claret_tensor pool_tensors[3] = {*dy, *dy, dense};
     run_op("max_pool2d_dx", node->chain[1], pool_tensors, (double *[]){(double *)in[1], (double *)in[2], wide}, 2, 1);
     memcpy(attr, node->attr, sizeof attr);

@@ -107,13 +107,15 @@ static enum claret_status write_table(struct claret_session *session, const stru
     if (graph->table < 0)
         return CLARET_OK;
     const struct claret_place *place = &session->eval.plan->places[graph->table];
-    float *table = malloc(place->bytes);
-    if (!table)
-        return claret_no_memory();
-    claret_dataset_table(dataset, table);
-    enum claret_status status =
-        claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, table);
+    float *table = malloc(place->bytes), *values = malloc(place->bytes);
+    enum claret_status status = table && values ? CLARET_OK : claret_no_memory();
+    if (status == CLARET_OK) {
+        claret_dataset_table(dataset, values);
+        claret_stage_table(values, dataset->mean, dataset->std, dataset->channels, table);
+        status = claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, table);
+    }
     free(table);
+    free(values);
     return status;
 }
 
