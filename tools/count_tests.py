@@ -7,7 +7,7 @@ nothing on a device is not a good one. What failed or was skipped is said on std
 import json
 import sys
 
-NEED_DEVICE = ("device", "train", "cli")
+NEED_DEVICE = ("device", "train")
 PASSED = ("OK", "EXPECTEDFAIL")
 
 

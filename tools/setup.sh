@@ -36,7 +36,7 @@ have()
     compiler) echo 'int main(void) { return 0; }' | ${CC:-cc} -x c -o /dev/null - 2>/dev/null ;;
     header) echo "#include <$2>" | ${CC:-cc} -x c -E -o /dev/null - 2>/dev/null ;;
     module) pkg-config --exists "$2" 2>/dev/null ;;
-    file) [ -e "$2" ] ;;
+    package) [ "$(dpkg-query -W -f '${db:Status-Status}' "$2" 2>/dev/null)" = installed ] ;;
     icd) grep -qs "$2" /etc/OpenCL/vendors/*.icd ;;
     *) die "no such kind of need: $1" ;;
     esac
