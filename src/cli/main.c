@@ -79,7 +79,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    cli_terminal_start();
+    cli_terminal_start("claret");
     cli_signals_start();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* what scripts read has a point */

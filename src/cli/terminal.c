@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 static struct {
+    const char *program;
     bool quiet, verbose, progress, json;
     bool clever; /* standard error is a terminal that can erase a line */
     bool colour;
     int out_error;           /* errno of the first failed write to standard output */
     bool out_said;           /* and it has been said */
     atomic_bool progress_on; /* a progress line stands on the terminal */
-} terminal;
+} terminal = {.program = "claret"};
 
 #define ERASE "\r\033[K"
 #define RED "\033[1;31m"
@@ -32,16 +33,17 @@ static void on_log(void *user, enum claret_log_level level, const char *message)
         return;
     const char *erase = atomic_exchange(&terminal.progress_on, false) ? ERASE : "";
     if (level == CLARET_LOG_WARNING)
-        fprintf(stderr, "%s%sclaret: warning:%s %s\n", erase, terminal.colour ? YELLOW : "",
+        fprintf(stderr, "%s%s%s: warning:%s %s\n", erase, terminal.colour ? YELLOW : "", terminal.program,
                 terminal.colour ? PLAIN : "", message);
     else
         fprintf(stderr, "%s%s\n", erase, message);
 }
 
-void cli_terminal_start(void)
+void cli_terminal_start(const char *program)
 {
     const char *kind = getenv("TERM"), *plain = getenv("NO_COLOR");
 
+    terminal.program = program;
     /* A closed 0, 1 or 2 would be the number of the next file opened, and output would end up in it. These
      * give an error when they are used. */
     for (int fd = 0; fd <= 2; fd++)
@@ -114,7 +116,7 @@ void cli_error(const char *format, ...)
     va_list arguments;
 
     cli_progress_clear();
-    fprintf(stderr, "%sclaret:%s ", terminal.colour ? RED : "", terminal.colour ? PLAIN : "");
+    fprintf(stderr, "%s%s:%s ", terminal.colour ? RED : "", terminal.program, terminal.colour ? PLAIN : "");
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);

@@ -9,8 +9,8 @@
 
 #include <claret/claret.h>
 
-/* Before anything is printed. */
-void cli_terminal_start(void);
+/* Before anything is printed. `program` stands before errors. */
+void cli_terminal_start(const char *program);
 /* json: what cli_out() prints goes to standard error. */
 void cli_terminal_set(bool quiet, bool verbose, bool progress, bool json);
 

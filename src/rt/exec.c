@@ -54,6 +54,11 @@ enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret
     return CLARET_OK;
 }
 
+enum claret_status claret_exec_run_profiled(struct claret_exec *exec, double *seconds, bool *wall)
+{
+    return exec->rt->driver->exec_profile(exec, seconds, wall);
+}
+
 long claret_exec_runs(const struct claret_exec *exec)
 {
     return exec->rt->driver == &claret_rt_null ? exec->runs : -1;
@@ -253,6 +258,7 @@ void claret_cl_exec_destroy(struct claret_exec *exec)
 {
     for (int i = 0; i < exec->plan->launch_count; i++)
         claret_cl_release_kernel(&exec->ready[i].kernel);
+    claret_cl_profile_destroy(exec);
     exec->rt->last_label = "a plan's last launch"; /* the labels go with their plan */
 }
 
@@ -287,6 +293,14 @@ static enum claret_status enqueue(struct claret_exec *exec, cl_uint waits, const
     return CLARET_OK;
 }
 
+void claret_cl_exec_ran(struct claret_exec *exec)
+{
+    for (int i = 0; !exec->run_before && i < exec->plan->launch_count; i++)
+        if (exec->programs[i])
+            exec->programs[i]->launched = true;
+    exec->run_before = true;
+}
+
 enum claret_status claret_cl_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                       struct claret_ticket *done)
 {
@@ -300,10 +314,7 @@ enum claret_status claret_cl_exec_run(struct claret_exec *exec, const struct cla
     rt->last_label = count ? exec->plan->launches[count - 1].label : "nothing";
     /* Other queues wait for this one: without a flush they could wait for ever. */
     CLARET_CL_TRY(clFlush, (rt->compute), "running %d launches", count);
-    for (int i = 0; !exec->run_before && i < count; i++)
-        if (exec->programs[i])
-            exec->programs[i]->launched = true;
-    exec->run_before = true;
+    claret_cl_exec_ran(exec);
     if (done) {
         CLARET_CL_TRY(clRetainEvent, (end), "running %d launches", count);
         claret_cl_created(CLARET_CL_EVENT);

@@ -112,6 +112,7 @@ struct claret_rt_driver {
     void (*exec_destroy)(struct claret_exec *exec);
     enum claret_status (*exec_run)(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket *done); /* done may be NULL */
+    enum claret_status (*exec_profile)(struct claret_exec *exec, double *seconds, bool *wall);
     enum claret_status (*wait)(struct claret_ticket *ticket);
     enum claret_status (*finish)(struct claret_rt *rt);
 };
@@ -127,6 +128,7 @@ struct claret_rt {
     cl_device_id device;
     cl_context context;
     cl_command_queue compute, upload; /* in-order both */
+    cl_command_queue profiling;       /* likewise; NULL until something is profiled */
     cl_event last;                    /* end of the last run, looked at by finish */
     const char *last_label;
     struct claret_programs programs;
@@ -163,6 +165,7 @@ struct claret_exec {
     const struct claret_plan *plan;
     struct claret_ready *ready;       /* plan->launch_count */
     struct claret_program **programs; /* likewise; NULL: a GEMM */
+    struct claret_profile *profile;   /* profile.c; NULL until it is profiled */
     bool run_before;
     long runs;
 };
@@ -197,6 +200,10 @@ enum claret_status claret_cl_exec_create(struct claret_exec *exec);
 void claret_cl_exec_destroy(struct claret_exec *exec);
 enum claret_status claret_cl_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                       struct claret_ticket *done);
+enum claret_status claret_cl_exec_profile(struct claret_exec *exec, double *seconds, bool *wall);
+void claret_cl_profile_destroy(struct claret_exec *exec);
+/* What a run means for the cache: its programs have been launched. */
+void claret_cl_exec_ran(struct claret_exec *exec);
 enum claret_status claret_cl_finish(struct claret_rt *rt);
 /* The error of an event that is done, if it has one. */
 enum claret_status claret_cl_check_event(cl_event event, const char *what);

@@ -97,6 +97,16 @@ static enum claret_status null_exec_run(struct claret_exec *exec, const struct c
     return CLARET_OK;
 }
 
+static enum claret_status null_exec_profile(struct claret_exec *exec, double *seconds, bool *wall)
+{
+    for (int i = 0; i < exec->plan->launch_count; i++) {
+        seconds[i] = 0;
+        wall[i] = true;
+    }
+    exec->runs++;
+    return CLARET_OK;
+}
+
 static enum claret_status null_wait(struct claret_ticket *ticket)
 {
     (void)ticket;
@@ -119,6 +129,7 @@ const struct claret_rt_driver claret_rt_null = {
     .exec_create = null_exec_create,
     .exec_destroy = null_exec_destroy,
     .exec_run = null_exec_run,
+    .exec_profile = null_exec_profile,
     .wait = null_wait,
     .finish = null_finish,
 };

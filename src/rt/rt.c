@@ -150,6 +150,7 @@ static void close_opencl(struct claret_rt *rt)
         clFinish(rt->upload);
     claret_cl_release_event(&rt->last);
     claret_programs_finish(rt);
+    claret_cl_release_queue(&rt->profiling);
     claret_cl_release_queue(&rt->upload);
     claret_cl_release_queue(&rt->compute);
     claret_cl_release_context(&rt->context);
@@ -222,6 +223,7 @@ const struct claret_rt_driver claret_rt_opencl = {
     .exec_create = claret_cl_exec_create,
     .exec_destroy = claret_cl_exec_destroy,
     .exec_run = claret_cl_exec_run,
+    .exec_profile = claret_cl_exec_profile,
     .wait = claret_cl_wait,
     .finish = claret_cl_finish,
 };
