@@ -106,9 +106,7 @@ vendors_compile()
 {
     list=$build/check/kernels.txt
     rm -f "$list"
-    for program in ops batch; do
-        CLARET_TEST_KERNEL_LIST="$list" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_$program" >/dev/null
-    done
+    CLARET_TEST_KERNEL_LIST="$list" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops" >/dev/null
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086
