@@ -51,6 +51,19 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
     return node;
 }
 
+void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node, const struct claret_op *dx,
+                        const struct claret_op *dw)
+{
+    int dy = claret_build_grad(build, node->out[0]);
+    if (claret_build_wants(build, node->in[0])) {
+        int out = claret_build_grad(build, node->in[0]);
+        claret_build_node(build, dx, node, "dx", (int[]){dy, node->in[1]}, 2, &out, 1);
+    }
+    int out[2] = {claret_build_grad(build, node->in[1]),
+                  node->in_count > 2 ? claret_build_grad(build, node->in[2]) : -1};
+    claret_build_node(build, dw, node, "dw", (int[]){node->in[0], dy}, 2, out, node->in_count - 1);
+}
+
 void claret_build_input(struct claret_node *node, int tensor)
 {
     node->in[node->in_count++] = tensor;

@@ -74,15 +74,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
-    int dy = claret_build_grad(build, node->out[0]);
-    /* dx before dw: a dw that applies the update itself changes the weight. */
-    if (claret_build_wants(build, node->in[0])) {
-        int dx = claret_build_grad(build, node->in[0]);
-        claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dy, node->in[1]}, 2, &dx, 1);
-    }
-    int out[2] = {claret_build_grad(build, node->in[1]),
-                  node->in_count > 2 ? claret_build_grad(build, node->in[2]) : -1};
-    claret_build_node(build, &conv2d_dw, node, "dw", (int[]){node->in[0], dy}, 2, out, node->in_count - 1);
+    claret_build_dx_dw(build, node, &claret_conv2d_dx, &conv2d_dw);
     return CLARET_OK;
 }
 

@@ -116,6 +116,10 @@ int claret_build_grad(struct claret_build *build, int tensor);
 struct claret_node *claret_build_node(struct claret_build *build, const struct claret_op *op,
                                       const struct claret_node *parent, const char *suffix, const int *in,
                                       int in_count, const int *out, int out_count);
+/* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight; out dx), where dx is
+ * wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). */
+void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node, const struct claret_op *dx,
+                        const struct claret_op *dw);
 /* Appends an input; -1: an optional one that is not there. */
 void claret_build_input(struct claret_node *node, int tensor);
 /* A tensor "NODE.suffix" between two backward nodes. */
