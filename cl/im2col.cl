@@ -48,3 +48,65 @@ __kernel void col2im(CONST_TENSOR(float, cols), TENSOR(float, x), CONV_PARAMETER
     }
     x[(((ulong)n * c_count + c) * height + h) * width + w] = sum;
 }
+
+/* ---- the same for devices whose work-items do rows of a plane (CPUs) ---- */
+
+/* Overwrites cols. An item makes a row of the columns' matrix for one image. Items: (C*R*S, images). */
+__kernel void im2col_rows(CONST_TENSOR(float, x), TENSOR(float, cols), CONV_PARAMETERS)
+{
+    USE_CONST(float, x);
+    USE(float, cols);
+    const int row = get_global_id(0), n = get_global_id(1);
+    const int c = row / (r_count * s_count), r = row / s_count % r_count, s = row % s_count;
+    const int shift = s * dilation_w - padding_w;
+    /* Output columns from first to end read inside the image. */
+    const int first = min(shift < 0 ? (-shift + stride_w - 1) / stride_w : 0, ow_count);
+    const int end = max(min((width - shift + stride_w - 1) / stride_w, ow_count), first);
+    x += ((ulong)n * c_count + c) * height * width;
+    cols += ((ulong)row * images + n) * oh_count * ow_count;
+    for (int oh = 0; oh < oh_count; oh++, cols += ow_count) {
+        const int h = oh * stride_h - padding_h + r * dilation_h;
+        const bool inside = h >= 0 && h < height;
+        const int from = inside ? first : ow_count, to = inside ? end : ow_count;
+        for (int ow = 0; ow < from; ow++)
+            cols[ow] = 0.0f;
+        if (stride_w == 1)
+            for (int ow = from; ow < to; ow++)
+                cols[ow] = x[h * width + ow + shift];
+        else
+            for (int ow = from; ow < to; ow++)
+                cols[ow] = x[h * width + ow * stride_w + shift];
+        for (int ow = to; ow < ow_count; ow++)
+            cols[ow] = 0.0f;
+    }
+}
+
+/* Overwrites x. An item adds up a plane, tap by tap: a fixed order. Items: (C, images). */
+__kernel void col2im_rows(CONST_TENSOR(float, cols), TENSOR(float, x), CONV_PARAMETERS)
+{
+    USE_CONST(float, cols);
+    USE(float, x);
+    const int c = get_global_id(0), n = get_global_id(1);
+    x += ((ulong)n * c_count + c) * height * width;
+    for (int i = 0; i < height * width; i++)
+        x[i] = 0.0f;
+    for (int r = 0; r < r_count; r++)
+        for (int s = 0; s < s_count; s++) {
+            const int shift = s * dilation_w - padding_w;
+            const int first = min(shift < 0 ? (-shift + stride_w - 1) / stride_w : 0, ow_count);
+            const int end = max(min((width - shift + stride_w - 1) / stride_w, ow_count), first);
+            const ulong row = ((ulong)c * r_count + r) * s_count + s;
+            __global const float *from = cols + (row * images + n) * oh_count * ow_count;
+            for (int oh = 0; oh < oh_count; oh++, from += ow_count) {
+                const int h = oh * stride_h - padding_h + r * dilation_h;
+                if (h < 0 || h >= height)
+                    continue;
+                if (stride_w == 1)
+                    for (int ow = first; ow < end; ow++)
+                        x[h * width + ow + shift] += from[ow];
+                else
+                    for (int ow = first; ow < end; ow++)
+                        x[h * width + ow * stride_w + shift] += from[ow];
+            }
+        }
+}

@@ -68,3 +68,26 @@ __kernel void max_pool2d_dx(CONST_TENSOR(INDEX, index), CONST_TENSOR(float, dy),
     }
     dx[((ulong)plane * height + h) * width + w] = sum;
 }
+
+/* max_pool2d_dx where windows do not overlap, for devices whose work-items do planes (CPUs): each window writes its own places,
+ * those that lie in none are 0. Items: (N*C). */
+__kernel void max_pool2d_dx_planes(CONST_TENSOR(INDEX, index), CONST_TENSOR(float, dy), TENSOR(float, dx),
+                                   POOL_PARAMETERS)
+{
+    USE_CONST(INDEX, index);
+    USE_CONST(float, dy);
+    USE(float, dx);
+    const ulong plane = get_global_id(0);
+    index += plane * oh_count * ow_count;
+    dy += plane * oh_count * ow_count;
+    dx += plane * height * width;
+    for (int i = 0; i < height * width; i++)
+        dx[i] = 0.0f;
+    for (int oh = 0; oh < oh_count; oh++)
+        for (int ow = 0; ow < ow_count; ow++) {
+            const int at = oh * ow_count + ow, winner = index[at];
+            if (winner < r_count * s_count)
+                dx[(oh * stride_h - padding_h + winner / s_count) * width + ow * stride_w - padding_w +
+                   winner % s_count] = dy[at];
+        }
+}

@@ -3,6 +3,7 @@
 #include "op/conv2d.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define LARGE (1 << 24)
 
@@ -133,15 +134,19 @@ static void conv_ints(struct claret_kernel_call *call, const struct claret_conv 
 }
 
 /* cols (C*R*S, images*OH*OW) of images `first` … of x */
-static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv, int x, int64_t first,
+static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv, bool rows, int x, int64_t first,
                         int64_t images, int cols)
 {
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "im2col", "im2col", "im2col");
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "im2col", "im2col", rows ? "im2col_rows" : "im2col");
     claret_kernel_tensor(call, x, first * conv->c * conv->h * conv->w);
     claret_kernel_tensor(call, cols, 0);
     claret_kernel_int(call, images);
     conv_ints(call, conv);
-    claret_kernel_range3(call, conv->oh * conv->ow, conv->c * conv->r * conv->s, images, 64);
+    if (rows)
+        claret_kernel_range3(call, conv->c * conv->r * conv->s, images, 1, 1);
+    else
+        claret_kernel_range3(call, conv->oh * conv->ow, conv->c * conv->r * conv->s, images, 64);
     claret_emit_cost(emit, 0,
                      4.0 * (double)images *
                          (double)(conv->c * conv->h * conv->w + conv->c * conv->r * conv->s * conv->oh * conv->ow));
@@ -163,25 +168,25 @@ static void emit_to_rows(struct claret_emit *emit, const struct claret_conv *con
 }
 
 /* y = weight (K, CRS) * cols (CRS, images*P) per chunk, then rows to images with the bias. */
-static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+static void emit_forward(struct claret_emit *emit, const struct claret_node *node, bool rows)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->out[0]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
     bool has_bias = node->in_count > 2;
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
-    int rows = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
+    int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
-        emit_im2col(emit, &conv, node->in[0], first, images, cols);
+        emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
         struct claret_gemm_call gemm = {.m = conv.k, .n = images * p, .k = crs, .alpha = 1, .beta = 0,
                                         .a = {node->in[1], 0, crs, false},
                                         .b = {cols, 0, images * p, false},
-                                        .c = {rows, 0, images * p, false}};
+                                        .c = {flat, 0, images * p, false}};
         claret_emit_gemm(emit, "gemm", &gemm);
         struct claret_kernel_call *call = claret_emit_kernel(emit, "to images", "conv2d", "rows_to_nchw");
-        claret_kernel_tensor(call, rows, 0);
-        claret_kernel_tensor(call, has_bias ? node->in[2] : rows, 0);
+        claret_kernel_tensor(call, flat, 0);
+        claret_kernel_tensor(call, has_bias ? node->in[2] : flat, 0);
         claret_kernel_tensor(call, node->out[0], first * conv.k * p);
         claret_kernel_int(call, images);
         claret_kernel_int(call, conv.k);
@@ -193,53 +198,57 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
 }
 
 /* dx = col2im(weight^T (CRS, K) * rows of dy (K, images*P)) */
-static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bool rows)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->out[0]),
                                                   claret_emit_tensor(emit, node->in[0]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
-    int rows = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
+    int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
-        emit_to_rows(emit, &conv, node->in[0], first, images, rows);
+        emit_to_rows(emit, &conv, node->in[0], first, images, flat);
         struct claret_gemm_call gemm = {.m = crs, .n = images * p, .k = conv.k, .alpha = 1, .beta = 0,
                                         .a = {node->in[1], 0, crs, true},
-                                        .b = {rows, 0, images * p, false},
+                                        .b = {flat, 0, images * p, false},
                                         .c = {cols, 0, images * p, false}};
         claret_emit_gemm(emit, "gemm", &gemm);
-        struct claret_kernel_call *call = claret_emit_kernel(emit, "col2im", "im2col", "col2im");
+        struct claret_kernel_call *call =
+            claret_emit_kernel(emit, "col2im", "im2col", rows ? "col2im_rows" : "col2im");
         claret_kernel_tensor(call, cols, 0);
         claret_kernel_tensor(call, node->out[0], first * conv.c * conv.h * conv.w);
         claret_kernel_int(call, images);
         conv_ints(call, &conv);
-        claret_kernel_range3(call, conv.w, conv.h, images * conv.c, 64);
+        if (rows)
+            claret_kernel_range3(call, conv.c, images, 1, 1);
+        else
+            claret_kernel_range3(call, conv.w, conv.h, images * conv.c, 64);
         claret_emit_cost(emit, 0, 4.0 * (double)images * (double)(crs * p + conv.c * conv.h * conv.w));
     }
 }
 
 /* dweight (+)= rows of dy (K, images*P) * cols^T (images*P, CRS); dbias (+)= sums of the rows.
  * The first chunk overwrites, the others add. */
-static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
+static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bool rows)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->in[1]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
-    int rows = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
+    int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
-        emit_im2col(emit, &conv, node->in[0], first, images, cols);
-        emit_to_rows(emit, &conv, node->in[1], first, images, rows);
+        emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
+        emit_to_rows(emit, &conv, node->in[1], first, images, flat);
         struct claret_gemm_call gemm = {.m = conv.k, .n = crs, .k = images * p, .alpha = 1,
                                         .beta = first ? 1 : 0,
-                                        .a = {rows, 0, images * p, false},
+                                        .a = {flat, 0, images * p, false},
                                         .b = {cols, 0, images * p, true},
                                         .c = {node->out[0], 0, crs, false}};
         claret_emit_gemm(emit, "gemm", &gemm);
         if (node->out_count > 1) {
             struct claret_kernel_call *call = claret_emit_kernel(emit, "bias", "conv2d", "row_sums");
-            claret_kernel_tensor(call, rows, 0);
+            claret_kernel_tensor(call, flat, 0);
             claret_kernel_tensor(call, node->out[1], 0);
             claret_kernel_int(call, conv.k);
             claret_kernel_int(call, images * p);
@@ -250,12 +259,30 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     }
 }
 
-static const struct claret_solver forward_gemm = {"im2col+gemm", NULL, forward_emit};
-static const struct claret_solver dx_gemm = {"im2col+gemm", NULL, dx_emit};
-static const struct claret_solver dw_gemm = {"im2col+gemm", NULL, dw_emit};
-static const struct claret_solver *const forward_solvers[] = {&forward_gemm, NULL};
-static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
-static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
+static bool rows_applicable(const struct claret_problem *problem, char reason[128])
+{
+    bool fine = problem->device->kind == CLARET_CLASS_CPU;
+    if (!fine)
+        snprintf(reason, 128, "no CPU device");
+    return fine;
+}
+
+/* The two forms of a solver: an item for each element, or for each row of a plane. */
+#define SOLVERS(name)                                                                                        \
+    static void name##_by_element(struct claret_emit *emit, const struct claret_node *node)                  \
+    {                                                                                                        \
+        emit_##name(emit, node, false);                                                                      \
+    }                                                                                                        \
+    static void name##_by_row(struct claret_emit *emit, const struct claret_node *node)                      \
+    {                                                                                                        \
+        emit_##name(emit, node, true);                                                                       \
+    }                                                                                                        \
+    static const struct claret_solver name##_gemm = {"im2col+gemm", NULL, name##_by_element};                \
+    static const struct claret_solver name##_rows = {"im2col-rows+gemm", rows_applicable, name##_by_row};     \
+    static const struct claret_solver *const name##_solvers[] = {&name##_rows, &name##_gemm, NULL}
+SOLVERS(forward);
+SOLVERS(dx);
+SOLVERS(dw);
 
 static const struct claret_op conv2d = {
     .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,

@@ -2,6 +2,13 @@
 
 #include <stdio.h>
 
+/* Of the launch that does the arithmetic. */
+static void emit_cost(struct claret_emit *emit, const struct claret_gemm_call *gemm)
+{
+    double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k;
+    claret_emit_cost(emit, 2.0 * m * n * k, 4.0 * (m * k + k * n + m * n));
+}
+
 static bool clblast_applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
                                char reason[128])
 {
@@ -14,6 +21,7 @@ static bool clblast_applicable(const struct claret_gemm_call *gemm, const struct
 static void clblast_emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
     claret_emit_gemm_record(emit, what, gemm);
+    emit_cost(emit, gemm);
 }
 
 static const struct claret_gemm_solver clblast = {"clblast", clblast_applicable, clblast_emit};
@@ -35,8 +43,9 @@ static void plain_emit(struct claret_emit *emit, const char *what, const struct 
     claret_kernel_float(call, gemm->alpha);
     claret_kernel_float(call, gemm->beta);
     claret_kernel_range3(call, gemm->n, gemm->m, 1, 64);
+    emit_cost(emit, gemm);
 }
 
 static const struct claret_gemm_solver plain = {"plain", NULL, plain_emit};
 
-const struct claret_gemm_solver *const claret_gemm_solvers[] = {&clblast, &plain, NULL};
+const struct claret_gemm_solver *const claret_gemm_solvers[] = {&claret_gemm_packed, &clblast, &plain, NULL};

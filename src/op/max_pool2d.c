@@ -3,6 +3,8 @@
  * wins, a NaN wins over all. */
 #include "op/max_pool2d.h"
 
+#include <stdio.h>
+
 #define LARGE (1 << 24)
 
 #define KERNEL CLARET_POOL_KERNEL
@@ -93,24 +95,49 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
                      4.0 * (double)claret_shape_count(&x->shape) + 5.0 * count);
 }
 
-static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bool planes)
 {
     const struct claret_tensor *y = claret_emit_tensor(emit, node->in[1]);
     const struct claret_tensor *x = claret_emit_tensor(emit, node->out[0]);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "pool", "max_pool2d", "max_pool2d_dx");
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "pool", "max_pool2d", planes ? "max_pool2d_dx_planes" : "max_pool2d_dx");
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, node->out[0], 0);
     pool_arguments(call, node, x, y, claret_emit_tensor(emit, node->in[0]));
-    claret_kernel_range3(call, x->shape.dim[3], x->shape.dim[2], x->shape.dim[0] * x->shape.dim[1], 64);
+    if (planes)
+        claret_kernel_range(call, x->shape.dim[0] * x->shape.dim[1], 1);
+    else
+        claret_kernel_range3(call, x->shape.dim[3], x->shape.dim[2], x->shape.dim[0] * x->shape.dim[1], 64);
     claret_emit_cost(emit, (double)claret_shape_count(&x->shape),
                      4.0 * (double)claret_shape_count(&x->shape) + 5.0 * (double)claret_shape_count(&y->shape));
 }
 
+static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_dx(emit, node, false);
+}
+
+static void dx_planes_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_dx(emit, node, true);
+}
+
+static bool planes_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const struct claret_attr *attr = problem->node->attr;
+    bool cpu = problem->device->kind == CLARET_CLASS_CPU;
+    bool apart = claret_pool_stride(attr, 0) >= attr[KERNEL].i[0] && claret_pool_stride(attr, 1) >= attr[KERNEL].i[1];
+    if (!cpu || !apart)
+        snprintf(reason, 128, "%s", cpu ? "windows overlap" : "no CPU device");
+    return cpu && apart;
+}
+
 static const struct claret_solver forward_plain = {"plain", NULL, forward_emit};
+static const struct claret_solver dx_planes = {"planes", planes_applicable, dx_planes_emit};
 static const struct claret_solver dx_plain = {"plain", NULL, dx_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
-static const struct claret_solver *const dx_solvers[] = {&dx_plain, NULL};
+static const struct claret_solver *const dx_solvers[] = {&dx_planes, &dx_plain, NULL};
 
 static const struct claret_op max_pool2d = {.name = "max_pool2d", .schema = &schema, .shape = shape,
                                             .backward = backward, .solvers = forward_solvers};

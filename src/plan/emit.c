@@ -117,9 +117,6 @@ void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct c
         if (solver->applicable && !solver->applicable(gemm, emit->options->device, reason))
             continue;
         solver->emit(emit, what, gemm);
-        claret_emit_cost(emit, 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k,
-                         4.0 * ((double)gemm->m * (double)gemm->k + (double)gemm->k * (double)gemm->n +
-                                (double)gemm->m * (double)gemm->n));
         return;
     }
     fail(emit, reason[0] ? claret_fail(CLARET_INVALID, "%s: gemm:%s is not applicable: %s", node->name, forced,
