@@ -18,7 +18,7 @@ package intel-opencl-icd|intel-opencl-icd"
 
 formatting()
 {
-    find "$root/src" "$root/include" "$root/tests" -name '*.[ch]' -exec clang-format --dry-run -Werror {} +
+    find "$root/src" "$root/include" "$root/tests" "$root/tools" -name '*.[ch]' -exec clang-format --dry-run -Werror {} +
 }
 
 scripts()
@@ -107,6 +107,9 @@ vendors_compile()
     list=$build/check/kernels.txt
     rm -f "$list"
     CLARET_TEST_KERNEL_LIST="$list" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops" >/dev/null
+    for width in 1 4 8 16; do # those that claret-bench alone uses
+        echo "bench bench_fma -cl-std=CL1.2 -DWIDTH=$width"
+    done >>"$list"
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086
