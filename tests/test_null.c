@@ -52,6 +52,8 @@ static void runs(void **state)
     struct claret_ticket *first, *second;
     struct claret_text report = {0};
     struct hand_plan hand;
+    double seconds[2] = {1, 1};
+    bool wall[2] = {false, false};
     (void)state;
     claret_device_desc_default(&desc);
     desc.clblast = false;
@@ -74,6 +76,9 @@ static void runs(void **state)
     assert_int_equal(claret_exec_runs(exec), 3);
     claret_ticket_drop(first);
     assert_int_equal(claret_ticket_wait(second), CLARET_OK);
+    assert_int_equal(claret_exec_run_profiled(exec, seconds, wall), CLARET_OK);
+    assert_int_equal(claret_exec_runs(exec), 4);
+    assert_true(seconds[0] == 0 && seconds[1] == 0 && wall[0] && wall[1]);
     assert_int_equal(claret_rt_finish(rt), CLARET_OK);
     claret_rt_report(rt, &report);
     assert_string_equal(report.data, "programs: 0 used, 0 from cache, 0 built");

@@ -20,7 +20,8 @@ struct ops {
     /* The graph under way. */
     const char *name;
     const struct claret_graph *graph;
-    char ***seen; /* (nodes): the launches by which a node has been timed, as texts ending with NULL */
+    char **seen; /* (seen_count): nodes of this case with the launches by which they have been timed */
+    size_t seen_count;
 };
 
 /* A plan on the device. */
@@ -125,38 +126,53 @@ static void add_launch(const struct claret_launch *launch, struct claret_text *t
     claret_text_add(text, ";");
 }
 
-/* The node's launches of the plan into `part`, and as a text. CLARET_OK with *text NULL: it has none, or they
- * have been timed. */
+/* false: the node has been timed by these launches before. */
+static enum claret_status remember(struct ops *ops, char *text, bool *fresh)
+{
+    *fresh = false;
+    for (size_t i = 0; i < ops->seen_count; i++)
+        if (strcmp(ops->seen[i], text) == 0) {
+            free(text);
+            return CLARET_OK;
+        }
+    char **grown = realloc(ops->seen, (ops->seen_count + 1) * sizeof *grown);
+    if (!grown) {
+        free(text);
+        return claret_no_memory();
+    }
+    ops->seen = grown;
+    ops->seen[ops->seen_count++] = text;
+    *fresh = true;
+    return CLARET_OK;
+}
+
+static void forget(struct ops *ops)
+{
+    for (size_t i = 0; i < ops->seen_count; i++)
+        free(ops->seen[i]);
+    free(ops->seen);
+    ops->seen = NULL;
+    ops->seen_count = 0;
+}
+
+/* The node's launches of the plan into `part`; not *fresh: it has none, or has been timed by them. */
 static enum claret_status pick(struct ops *ops, const struct claret_plan *plan, int node,
                                struct claret_plan *part, bool *fresh)
 {
     struct claret_text text = {0};
     char *made = NULL;
-    size_t count = 0;
     part->launch_count = 0;
     *fresh = false;
+    claret_text_add(&text, "%s;", ops->graph->nodes[node].name);
     for (int i = 0; i < plan->launch_count; i++)
         if (plan->launches[i].node == node) {
             part->launches[part->launch_count++] = plan->launches[i];
             add_launch(&plan->launches[i], &text);
         }
-    if (!part->launch_count)
-        return CLARET_OK;
     CLARET_TRY(claret_text_take(&text, &made));
-    for (; ops->seen[node] && ops->seen[node][count]; count++)
-        if (strcmp(ops->seen[node][count], made) == 0) {
-            free(made);
-            return CLARET_OK;
-        }
-    char **grown = realloc(ops->seen[node], (count + 2) * sizeof *grown);
-    if (!grown) {
-        free(made);
-        return claret_no_memory();
-    }
-    ops->seen[node] = grown;
-    grown[count] = made;
-    grown[count + 1] = NULL;
-    *fresh = true;
+    if (part->launch_count)
+        return remember(ops, made, fresh);
+    free(made);
     return CLARET_OK;
 }
 
@@ -287,30 +303,14 @@ static enum claret_status run_configs(struct ops *ops)
     return CLARET_OK;
 }
 
-static enum claret_status run_graph(struct ops *ops, const char *name, const struct claret_graph *graph)
-{
-    size_t nodes = (size_t)graph->node_count;
-    ops->name = name;
-    ops->graph = graph;
-    ops->seen = calloc(nodes + 1, sizeof *ops->seen);
-    enum claret_status status = ops->seen ? run_configs(ops) : claret_no_memory();
-    if (status != CLARET_OK)
-        claret_error_context("measuring %s", name);
-    for (size_t i = 0; ops->seen && i < nodes; i++) {
-        for (size_t t = 0; ops->seen[i] && ops->seen[i][t]; t++)
-            free(ops->seen[i][t]);
-        free(ops->seen[i]);
-    }
-    free(ops->seen);
-    return status;
-}
-
-/* Layers apart, then runs of them fused with the update in their nodes, where that makes another graph. */
+/* Layers apart, then runs of them fused with the update in their nodes. */
 static enum claret_status run_both(struct ops *ops, const struct claret_op_case *row,
                                    const struct claret_network *network)
 {
-    int nodes = 0;
-    for (int fuse = 0; fuse < 2; fuse++) {
+    enum claret_status status = CLARET_OK;
+    ops->name = row ? row->name : network->name;
+    cli_progress("%s", ops->name);
+    for (int fuse = 0; status == CLARET_OK && fuse < 2; fuse++) {
         struct claret_graph_options options = {.batch = ops->args->options->batch_size,
                                                .training = true,
                                                .fuse = fuse,
@@ -318,17 +318,18 @@ static enum claret_status run_both(struct ops *ops, const struct claret_op_case 
                                                .momentum = ops->args->options->momentum};
         struct claret_spec *spec = NULL;
         struct claret_graph *graph = NULL;
-        enum claret_status status = row ? claret_op_case_graph(row, &options, &spec, &graph)
-                                        : claret_graph_create(network->spec, &options, &graph);
-        if (status == CLARET_OK && (!fuse || graph->node_count != nodes))
-            status = run_graph(ops, row ? row->name : network->name, graph);
-        if (graph)
-            nodes = graph->node_count;
+        status = row ? claret_op_case_graph(row, &options, &spec, &graph)
+                     : claret_graph_create(network->spec, &options, &graph);
+        ops->graph = graph;
+        if (status == CLARET_OK)
+            status = run_configs(ops);
         claret_graph_destroy(graph);
         claret_spec_destroy(spec);
-        CLARET_TRY(status);
     }
-    return CLARET_OK;
+    if (status != CLARET_OK)
+        claret_error_context("measuring %s", ops->name);
+    forget(ops);
+    return status;
 }
 
 static const char *next_case(int index, const void *user)

@@ -175,7 +175,7 @@ static int run_command(const struct bench_args *args)
         bench_help(args->command, args->options);
         return CLI_DONE;
     }
-    cli_terminal_set(args->value[BENCH_FLAG_QUIET], args->value[BENCH_FLAG_VERBOSE], false,
+    cli_terminal_set(args->value[BENCH_FLAG_QUIET], args->value[BENCH_FLAG_VERBOSE], true,
                      args->value[BENCH_FLAG_JSON] || args->value[BENCH_FLAG_CSV]);
     if (args->command == BENCH_COMPARE)
         return bench_compare(args);

@@ -58,8 +58,8 @@ void claret_exec_destroy(struct claret_exec *exec);
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket **done);
 /* Runs every launch once, as claret_exec_run() does, and waits. seconds[i]: the time that launch i took on the device,
- * by profiling events; where the driver cannot tell (an end before its start, no time at all, longer than the clock on
- * the wall) and for GEMMs of a library, which are several kernels, it is the wall clock around that launch alone and
+ * by profiling events; where the driver cannot tell (an end before its start, next to no time at all, longer than the
+ * clock on the wall) and for GEMMs of a library, which are several kernels, it is the wall clock around that launch alone and
  * wall[i] is set. The first run of an exec waits after each launch to find out which are which. It runs on a queue of
  * its own, so that what is not profiled pays nothing. Null runtime: no time passes. */
 enum claret_status claret_exec_run_profiled(struct claret_exec *exec, double *seconds, bool *wall);

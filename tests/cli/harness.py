@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 claret = source = None
+program = "claret"  # what stands before its errors
 TRAIN = ["train", "--data", "shapes", "--limit-train", "200", "--limit-test", "100", "--epochs", "1",
          "--log-every", "10"]  # 50 steps at batch 4
 KEPT = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_")
@@ -101,7 +102,7 @@ class Case(unittest.TestCase):
         self.assertEqual(result.out or "", "", str(result))
         for pattern in [says] if isinstance(says, str) else says:
             self.assertRegex(result.err, pattern, str(result))
-        self.assertRegex(result.err, r"(?m)^claret: ", str(result))
+        self.assertRegex(result.err, rf"(?m)^{program}: ", str(result))
         return result
 
     def files(self, *names):
@@ -122,9 +123,10 @@ class Case(unittest.TestCase):
         return match.groups()
 
 
-def main(device=True):
-    """device: the tests need one."""
-    global claret, source
+def main(device=True, name="claret"):
+    """device: the tests need one; name: of the program."""
+    global claret, program, source
+    program = name
     if len(sys.argv) < 3:
         sys.exit(f"{sys.argv[0]} CLARET SOURCE-FOLDER [unittest's arguments]")
     claret, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
