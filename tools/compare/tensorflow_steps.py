@@ -20,13 +20,13 @@ def load(path):
             for name, (kind, shape, data) in tensors.read(path).items()}
 
 
-def padding_of(layer, size):
+def padding_of(layer):
     """TensorFlow's word for a convolution's padding where it has one: that is its faster path."""
     padding = layer["padding"]
     if padding == [0, 0]:
         return "VALID"
     spans = [layer["dilation"][d] * (layer["kernel_size"][d] - 1) for d in range(2)]
-    if layer["stride"] == [1, 1] and [2 * p for p in padding] == spans and min(size) > 0:
+    if layer["stride"] == [1, 1] and [2 * p for p in padding] == spans:
         return "SAME"
     return [[0, 0], [padding[0]] * 2, [padding[1]] * 2, [0, 0]]
 
@@ -52,21 +52,25 @@ class Training:
         self.graph = tf.function(self.run)
         self.loss = None
 
-    def shape_before(self, layer):
-        return self.network["layers"][layer["from"]]["shape"] if layer["from"] >= 0 else self.network["input"]
+    def image(self, at):
+        """(C, H, W) where the output of layer `at` is an image made flat, in its order of H, W, C; else None."""
+        if at < 0:
+            return None
+        layer = self.network["layers"][at]
+        source = layer["from"]
+        if layer["op"] == "flatten":
+            shape = self.network["layers"][source]["shape"] if source >= 0 else self.network["input"]
+            return shape if len(shape) == 3 else self.image(source)
+        return self.image(source) if layer["op"] == "relu" else None
 
     def convert(self, layer, value):
-        """From PyTorch's order to NHWC's."""
+        """A parameter from PyTorch's order to NHWC's."""
         if value.ndim == 4:
             return value.transpose(2, 3, 1, 0)
         if value.ndim == 2:
-            at = layer
-            while at["from"] >= 0 and at["op"] != "flatten":
-                at = self.network["layers"][at["from"]]
-            before = self.network["layers"][layer["from"]] if layer["from"] >= 0 else None
-            if before is not None and before["op"] == "flatten" and len(self.shape_before(at)) == 3:
-                channels, height, width = self.shape_before(at)
-                value = value.reshape(-1, channels, height, width).transpose(0, 2, 3, 1).reshape(len(value), -1)
+            image = self.image(layer["from"])
+            if image:
+                value = value.reshape(-1, *image).transpose(0, 2, 3, 1).reshape(len(value), -1)
             return value.T
         return value
 
@@ -82,7 +86,7 @@ class Training:
             return tf.nn.max_pool2d(x, layer["kernel_size"], layer["stride"], "VALID")
         weight, bias = self.variables[name + ".weight"], self.variables.get(name + ".bias")
         if op == "conv2d":
-            x = tf.nn.conv2d(x, weight, layer["stride"], padding_of(layer, x.shape[1:3]), dilations=layer["dilation"])
+            x = tf.nn.conv2d(x, weight, layer["stride"], padding_of(layer), dilations=layer["dilation"])
         else:
             x = tf.matmul(x, weight)
         return x if bias is None else tf.nn.bias_add(x, bias)

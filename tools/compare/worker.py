@@ -62,11 +62,10 @@ class Worker:
             self.variants[name], rates[name] = training, []
         if not rates:
             raise RuntimeError("this network runs in none of its variants")
-        if len(rates) > 1 or request["always"]:
-            for _ in range(PASSES):
-                for name, training in self.variants.items():
-                    rates[name].append(self.rate(training, request["seconds"]))
-        medians = {name: statistics.median(values) if values else 0 for name, values in rates.items()}
+        for _ in range(PASSES):
+            for name, training in self.variants.items():
+                rates[name].append(self.rate(training, request["seconds"]))
+        medians = {name: statistics.median(values) for name, values in rates.items()}
         best = max(medians, key=medians.get)
         self.variants = {best: self.variants[best]}  # the others' memory goes
         return {"tried": medians}
@@ -86,6 +85,13 @@ class Worker:
         return {"rates": [self.rate(training, request["seconds"]) for _ in range(request["repeat"])]}
 
 
+def reason(error):
+    """The message in one line; without the frames that TensorFlow puts into it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    plain = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace() and line[-1] != ":"]
+    return " ".join(plain or lines)[:300] or type(error).__name__
+
+
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a framework prints must not come between the answers
@@ -98,8 +104,7 @@ def main():
             answer = verbs[request["do"]](request)
         except Exception as error:  # of any kind: the framework's own ones are not known here
             traceback.print_exc()
-            text = " ".join(str(error).split()) or type(error).__name__
-            answer = {"error": text[:300]}
+            answer = {"error": reason(error)}
         print(json.dumps(answer), file=answers, flush=True)
 
 

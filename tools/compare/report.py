@@ -1,0 +1,87 @@
+"""What is counted and how it is printed."""
+import os
+import platform
+import statistics
+
+
+class Spread:
+    """Median, least and greatest of some numbers."""
+
+    def __init__(self, values):
+        self.median, self.min, self.max = statistics.median(values), min(values), max(values)
+
+    def as_dict(self):
+        return {"median": self.median, "min": self.min, "max": self.max}
+
+
+def ratios(values, others):
+    """Round by round: what disturbs the machine for a while disturbs both of a round."""
+    return [value / other for value, other in zip(values, others)]
+
+
+def disagreement(losses, others):
+    """The greatest relative difference of two trainings' losses; infinite where one is not a number."""
+    worst = 0.0
+    if len(losses) != len(others):
+        return float("inf")
+    for a, b in zip(losses, others):
+        difference = abs(a - b) / max(abs(b), 1e-6)
+        if not difference <= worst:
+            worst = difference if difference == difference else float("inf")
+    return worst
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def spread_text(spread):
+    return f"{number(spread['median'])} ({number(spread['min'])}–{number(spread['max'])})"
+
+
+def ratio_text(spread):
+    return f"{spread['median']:.2f}x ({spread['min']:.2f}–{spread['max']:.2f})"
+
+
+def columns(rows):
+    """Rows of text with their columns under each other; the first column stands to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.rjust(width) if i else cell.ljust(width)
+                      for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
+
+
+def case_row(case):
+    """The table's row of one case."""
+    cells = [f"{case['name']}, batch {case['batch_size']}"]
+    for key in ("torch", "tensorflow", "claret"):
+        cells.append(spread_text(case[key]["images_per_second"]) if key in case else "-")
+    cells.append(ratio_text(case["ratio"]) + " " + case["better"] if "ratio" in case else "-")
+    return cells
+
+
+CASE_HEAD = ["images/s: median (min–max) of the rounds", "PyTorch", "TensorFlow", "claret", "claret to the better"]
+
+
+def read_field(path, field):
+    try:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if name.strip() == field:
+                    return value.strip()
+    except OSError:
+        pass
+    return ""
+
+
+def machine(threads):
+    memory = read_field("/proc/meminfo", "MemTotal").split()
+    return {"cpu": read_field("/proc/cpuinfo", "model name") or platform.machine(), "cpus": os.cpu_count(),
+            "bound_to": sorted(os.sched_getaffinity(0)), "threads": threads,
+            "memory_gib": round(int(memory[0]) / (1 << 20), 1) if memory else None,
+            "system": f"{platform.system()} {platform.release()}"}
+
+
+def machine_text(what):
+    return (f"machine: {what['cpu']}, {what['cpus']} CPUs, {what['memory_gib']} GiB, {what['system']}; "
+            f"threads: {what['threads']}")
