@@ -118,7 +118,8 @@ const struct claret_op_case claret_op_cases[] = {
     {"chain-pool-first", "2 9 9",
      "max_pool2d kernel_size=2; relu; conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, SMALL},
     /* conv2d, relu and max_pool2d in one */
-    {"fused-tail", "3 9 9", "conv2d out_channels=5 kernel_size=3; relu; max_pool2d kernel_size=2; flatten", 3, SMALL},
+    {"fused-tail", "3 9 9", "conv2d out_channels=5 kernel_size=3; relu; max_pool2d kernel_size=2; flatten", 3,
+     SMALL},
     {"fused-padding", "2 6 7",
      "conv2d out_channels=4 kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; "
      "linear out_features=3",
@@ -135,19 +136,23 @@ const struct claret_op_case claret_op_cases[] = {
      "conv2d out_channels=3 kernel_size=3; relu; max_pool2d kernel_size=2; conv2d out_channels=5 "
      "kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; linear out_features=4",
      4, SMALL},
-    {"fused-window1", "2 5 5", "conv2d out_channels=3 kernel_size=2; relu; max_pool2d kernel_size=1; flatten", 3, SMALL},
-    {"fused-window4x4", "1 9 10", "conv2d out_channels=2 kernel_size=1; relu; max_pool2d kernel_size=4; flatten", 3, SMALL},
+    {"fused-window1", "2 5 5", "conv2d out_channels=3 kernel_size=2; relu; max_pool2d kernel_size=1; flatten",
+     3, SMALL},
+    {"fused-window4x4", "1 9 10",
+     "conv2d out_channels=2 kernel_size=1; relu; max_pool2d kernel_size=4; flatten", 3, SMALL},
     {"fused-linear-nobias", "3 2 2", "flatten; linear out_features=7 bias=false", 4, SMALL},
     {"fused-linear-63", "1 7 1", "flatten; linear out_features=63", 3, SMALL},
     {"fused-linear-one", "1 1 1", "flatten; linear out_features=1", 1, SMALL},
     {"fused-5x5", "1 28 28",
-     "conv2d out_channels=8 kernel_size=5; relu; max_pool2d kernel_size=2; flatten; linear out_features=10", 33, LARGE},
+     "conv2d out_channels=8 kernel_size=5; relu; max_pool2d kernel_size=2; flatten; linear out_features=10",
+     33, LARGE},
     {"fused-wide", "3 12 79",
      "conv2d out_channels=65 kernel_size=3 padding=1; relu; max_pool2d kernel_size=2; flatten; "
      "linear out_features=129",
      7, LARGE},
     {"fused-kernel7", "3 23 23",
-     "conv2d out_channels=10 kernel_size=7 stride=2 padding=3; relu; max_pool2d kernel_size=2; flatten", 127, LARGE},
+     "conv2d out_channels=10 kernel_size=7 stride=2 padding=3; relu; max_pool2d kernel_size=2; flatten", 127,
+     LARGE},
     {"chain-cifar", "3 32 32",
      "conv2d out_channels=16 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
      "linear out_features=10",

@@ -100,8 +100,9 @@ static void check_load(struct ends *ends, bool f32_images, int slot, int count)
         assert_true(labels[n] == (n < count ? n + slot : 0));
         for (int i = 0; i < IMAGE; i++) {
             int byte = (7 * n + i + 100 * slot) % 256;
-            double want =
-                f32_images ? byte / 2.0 : ends->values->at[ends->graph->table][i / PLANE * CLARET_TABLE_ROW + byte];
+            double want = f32_images
+                              ? byte / 2.0
+                              : ends->values->at[ends->graph->table][i / PLANE * CLARET_TABLE_ROW + byte];
             if (!(x[n * IMAGE + i] == (n < count ? want : 0)))
                 fail_msg("image %d, value %d is %g", n, i, x[n * IMAGE + i]);
         }
@@ -115,7 +116,8 @@ static void fill_table(struct ends *ends, bool any, struct claret_rng *rng)
     double *to = ends->values->at[ends->graph->table];
     float values[CHANNELS * 256], table[CHANNELS * CLARET_TABLE_ROW];
     for (int i = 0; i < CHANNELS * 256; i++)
-        values[i] = any ? claret_rng_float(rng) : claret_normalise(i % 256, mean[i / 256], std[i / 256], 1 / std[i / 256]);
+        values[i] = any ? claret_rng_float(rng)
+                        : claret_normalise(i % 256, mean[i / 256], std[i / 256], 1 / std[i / 256]);
     claret_stage_table(values, mean, std, CHANNELS, table);
     for (int i = 0; i < CHANNELS * CLARET_TABLE_ROW; i++)
         to[i] = (double)table[i];

@@ -168,7 +168,8 @@ static void test_memory(void **state)
             make(&planned);
             if (kind == 2) {
                 /* as little as can be allocated at once */
-                planned.device.max_alloc = (largest_place(planned.plan) + 127) / 128 * 128 + CLARET_PLAN_SLACK;
+                planned.device.max_alloc =
+                    (largest_place(planned.plan) + 127) / 128 * 128 + CLARET_PLAN_SLACK;
                 planned.options.workspace_limit = CLARET_PLAN_WORKSPACE;
                 claret_plan_destroy(planned.plan);
                 make(&planned);

@@ -17,8 +17,10 @@ void claret_values_destroy(struct claret_values *values);
 
 /* Runs the node's reference function; false: the op has none. A view needs no work. */
 bool claret_values_run(struct claret_values *values, const struct claret_node *node);
-/* What its outputs' errors scale with (claret_ref_scale), into `scale`, by output. false: none, or out of memory. */
-bool claret_values_scale(const struct claret_values *values, const struct claret_node *node, double *const *scale);
+/* What its outputs' errors scale with (claret_ref_scale), into `scale`, by output. false: none, or out of
+ * memory. */
+bool claret_values_scale(const struct claret_values *values, const struct claret_node *node,
+                         double *const *scale);
 
 /* Uniform in [-1, 1), a float's value exactly; `grid` > 0: multiples of 1 / grid instead, so that equals are
  * common. */

@@ -102,15 +102,15 @@ CLARET_API const char *claret_options_key(size_t index);
 struct claret_devices;
 
 enum claret_device_text {
-    CLARET_DEVICE_ID,       /* "P:D": platform, and device within it */
-    CLARET_DEVICE_NAME,     /* as the driver says it */
+    CLARET_DEVICE_ID,   /* "P:D": platform, and device within it */
+    CLARET_DEVICE_NAME, /* as the driver says it */
     CLARET_DEVICE_VENDOR,
     CLARET_DEVICE_TYPE,     /* "gpu", "cpu", "accelerator" or "other" */
     CLARET_DEVICE_OPENCL_C, /* "1.2" */
     CLARET_DEVICE_DRIVER,   /* driver version */
     CLARET_DEVICE_PLATFORM_NAME,
-    CLARET_DEVICE_PCI,      /* "0000:03:00.0" where the driver tells, else "" */
-    CLARET_DEVICE_REASON    /* why it is not usable; "" when it is */
+    CLARET_DEVICE_PCI,   /* "0000:03:00.0" where the driver tells, else "" */
+    CLARET_DEVICE_REASON /* why it is not usable; "" when it is */
 };
 
 enum claret_device_number {
@@ -131,12 +131,11 @@ enum claret_device_number {
 enum claret_platform_text { CLARET_PLATFORM_NAME, CLARET_PLATFORM_VENDOR, CLARET_PLATFORM_VERSION };
 
 /* Lists and tries devices in a child process, so that a driver that aborts there costs its own devices
- * alone; such a driver is then hidden from this process (OCL_ICD_VENDORS is set to a folder without it, and it is
- * taken out of OCL_ICD_FILENAMES where that names it). A driver that says nothing for a minute while it lists
- * devices, or for three in a step of trying one, counts as one that aborted.
- * Call it before the program itself uses OpenCL and while it is single-threaded where that can be had. The
- * work is done once per process; later calls answer from its result. Succeeds with an empty list where
- * there is nothing. */
+ * alone; such a driver is then hidden from this process (OCL_ICD_VENDORS is set to a folder without it, and
+ * it is taken out of OCL_ICD_FILENAMES where that names it). A driver that says nothing for a minute while it
+ * lists devices, or for three in a step of trying one, counts as one that aborted. Call it before the program
+ * itself uses OpenCL and while it is single-threaded where that can be had. The work is done once per
+ * process; later calls answer from its result. Succeeds with an empty list where there is nothing. */
 CLARET_API enum claret_status claret_devices_list(struct claret_devices **devices);
 CLARET_API void claret_devices_destroy(struct claret_devices *devices);
 CLARET_API size_t claret_devices_count(const struct claret_devices *devices);
@@ -223,8 +222,8 @@ CLARET_API void claret_text_free(char *text);
 struct claret_session;
 
 /* Chooses the device, compiles, allocates and initialises (from the options `seed`, or `init` where that
- * is set). `dataset` tells the element type, shape, classes and normalisation of what will be fed; it is not kept.
- * `training` 0: a session that can only evaluate (no gradients, no optimizer state). */
+ * is set). `dataset` tells the element type, shape, classes and normalisation of what will be fed; it is not
+ * kept. `training` 0: a session that can only evaluate (no gradients, no optimizer state). */
 CLARET_API enum claret_status claret_session_create(const struct claret_network *network,
                                                     const struct claret_options *options,
                                                     const struct claret_dataset *dataset, int training,
@@ -266,8 +265,8 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
 
 /* The folder of one training run: config.ini, log.csv, weights.safetensors. */
 struct claret_run;
-/* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into it.
- * CLARET_INVALID: it holds a run and the option `overwrite` is not set; CLARET_IO. */
+/* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into
+ * it. CLARET_INVALID: it holds a run and the option `overwrite` is not set; CLARET_IO. */
 CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
                                                 const struct claret_network *network,
                                                 struct claret_run **run);
@@ -278,8 +277,8 @@ CLARET_API enum claret_status claret_run_check(const struct claret_options *opti
                                                const struct claret_network *network);
 
 /* Trains as the options say: epochs, max-steps, shuffling, workers, log-every. Returns CLARET_STOPPED
- * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first bad
- * step. `run` (may be NULL) gets log.csv. `callbacks` may be NULL. */
+ * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first
+ * bad step. `run` (may be NULL) gets log.csv. `callbacks` may be NULL. */
 CLARET_API enum claret_status claret_session_train(struct claret_session *session,
                                                    const struct claret_dataset *dataset,
                                                    struct claret_run *run,
@@ -304,8 +303,8 @@ CLARET_API enum claret_status claret_session_read(struct claret_session *session
                                                   float *values, size_t count);
 CLARET_API enum claret_status claret_session_write(struct claret_session *session, const char *name,
                                                    const float *values, size_t count);
-/* safetensors. Saving writes a temporary file and renames it; `sha256` (may be NULL) gets the file's digest in
- * hexadecimal. Loading changes nothing unless the whole file fits the network. */
+/* safetensors. Saving writes a temporary file and renames it; `sha256` (may be NULL) gets the file's digest
+ * in hexadecimal. Loading changes nothing unless the whole file fits the network. */
 CLARET_API enum claret_status claret_session_save(struct claret_session *session, const char *path,
                                                   char sha256[65]);
 CLARET_API enum claret_status claret_session_load(struct claret_session *session, const char *path);

@@ -39,7 +39,7 @@ struct claret_kernel_call {
     struct claret_define define[CLARET_MAX_DEFINES];
     struct claret_arg arg[CLARET_MAX_ARGS];
     size_t items[3], local[3];
-    bool fixed; /* local must be exactly as given */
+    bool fixed;  /* local must be exactly as given */
     bool broken; /* a limit of this struct or a number's range was exceeded while it was filled */
 };
 

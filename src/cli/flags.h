@@ -75,7 +75,7 @@ enum cli_group {
       "a platform's number or part of its name: only its devices count, a number in --device too")           \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", TES, DEVICE,                                        \
       "use at most so many bytes of the device's memory; K, M and G are binary; 0: what there is")           \
-    X(NO_FUSE, "no-fuse", 0, NULL, "no-fuse", TES, DEVICE,                                                     \
+    X(NO_FUSE, "no-fuse", 0, NULL, "no-fuse", TES, DEVICE,                                                   \
       "keep every layer apart instead of running several as one")                                            \
     X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TES, DEVICE,                                            \
       "keep compiled programs there; not given: $XDG_CACHE_HOME/claret, else ~/.cache/claret")               \

@@ -1,4 +1,5 @@
-/* Reverse-mode differentiation: each node that somebody needs a gradient through adds its op's backward nodes. */
+/* Reverse-mode differentiation: each node that somebody needs a gradient through adds its op's backward
+ * nodes. */
 #include "graph/build.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
     return node;
 }
 
-void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node, const struct claret_op *dx,
-                        const struct claret_op *dw)
+void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
+                        const struct claret_op *dx, const struct claret_op *dw)
 {
     int dy = claret_build_grad(build, node->out[0]);
     if (claret_build_wants(build, node->in[0])) {
@@ -98,7 +99,8 @@ static int state_of(struct claret_build *build, int param)
     return state;
 }
 
-void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params, int count)
+void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params,
+                            int count)
 {
     if (!build->options->fuse_update) {
         for (int i = 0; i < count; i++)

@@ -8,13 +8,13 @@ struct claret_build {
     struct claret_graph *graph;
     const struct claret_graph_options *options;
     int tensor_capacity, node_capacity;
-    int64_t param_elements; /* in all_params so far */
-    bool *wants;            /* by tensor: a gradient is needed */
-    int *grad;              /* by tensor: its gradient's id, -1: none yet */
+    int64_t param_elements;  /* in all_params so far */
+    bool *wants;             /* by tensor: a gradient is needed */
+    int *grad;               /* by tensor: its gradient's id, -1: none yet */
     int input_uses;          /* layers that read the network's input */
     struct claret_attr *sgd; /* the optimizer's attributes */
-    bool failed;            /* out of memory, or a layer made more tensors than any may */
-    bool too_large;         /* a tensor was; the error is recorded */
+    bool failed;             /* out of memory, or a layer made more tensors than any may */
+    bool too_large;          /* a tensor was; the error is recorded */
 };
 
 /* A tensor with memory of its own; its name is copied. */

@@ -17,7 +17,8 @@
 /* Values of one image, or of one parameter: below this, no product of sizes overflows 64 bits. */
 #define MAX_VALUES INT32_MAX
 
-/* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0. */
+/* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0.
+ */
 #define PARAM_ALIGN 32
 
 /* ---- adding ---- */
@@ -32,7 +33,10 @@ int claret_build_add_tensor(struct claret_build *build, const char *name, enum c
     }
     int id = graph->tensor_count++;
     graph->tensors[id] = (struct claret_tensor){.name = claret_arena_strdup(&graph->arena, name),
-                                                .home = home, .dtype = dtype, .shape = shape, .base = -1};
+                                                .home = home,
+                                                .dtype = dtype,
+                                                .shape = shape,
+                                                .base = -1};
     if (!graph->tensors[id].name) {
         build->failed = true;
         graph->tensors[id].name = "";
@@ -59,8 +63,9 @@ const struct claret_tensor *claret_build_tensor(const struct claret_build *build
     return &build->graph->tensors[tensor];
 }
 
-/* The shape, or one of the same rank that holds a single value where it is beyond all sense: so that what follows
- * can go on with it until the error is returned. `first`: 1 where the batch is the first dimension. */
+/* The shape, or one of the same rank that holds a single value where it is beyond all sense: so that what
+ * follows can go on with it until the error is returned. `first`: 1 where the batch is the first dimension.
+ */
 static struct claret_shape bounded(struct claret_build *build, const char *name, int layer,
                                    struct claret_shape shape, int first)
 {
@@ -165,22 +170,21 @@ static enum claret_status add_sources(struct claret_build *build)
     if (bytes)
         graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
                                                claret_shape2(in[0], CLARET_TABLE_ROW));
-    graph->all_params = claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32,
-                                                claret_shape1(0));
+    graph->all_params =
+        claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32, claret_shape1(0));
     graph->all_grads = graph->all_state = -1;
     if (build->options->training) {
-        graph->all_grads = claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32,
-                                                   claret_shape1(0));
+        graph->all_grads =
+            claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32, claret_shape1(0));
         if (build->options->momentum != 0)
-            graph->all_state = claret_build_add_tensor(build, "momentum", CLARET_HOME_STATE,
-                                                       CLARET_DTYPE_F32, claret_shape1(0));
+            graph->all_state = claret_build_add_tensor(build, "momentum", CLARET_HOME_STATE, CLARET_DTYPE_F32,
+                                                       claret_shape1(0));
     }
     graph->input = claret_build_add_tensor(build, "input", CLARET_HOME_ARENA, CLARET_DTYPE_F32, shape);
     build->wants[graph->input] = build->options->input_grad;
     graph->labels = claret_build_add_tensor(build, "labels", CLARET_HOME_ARENA, CLARET_DTYPE_I32,
                                             claret_shape1(graph->batch));
-    struct claret_node *node =
-        claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
+    struct claret_node *node = claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
     memcpy(node->in, (int[]){graph->stage, graph->step, graph->table}, 3 * sizeof(int));
     memcpy(node->out, (int[]){graph->input, graph->labels, graph->step}, 3 * sizeof(int));
     node->in_count = 3;
@@ -188,9 +192,10 @@ static enum claret_status add_sources(struct claret_build *build)
     return CLARET_OK;
 }
 
-/* Whether `op`, a fused one, can stand for the layers from `first` on: how many, 0: it cannot. Each of them but the
- * last must be read by the next alone. The loss counts as one more layer behind the last. */
-static int match_chain(const struct claret_build *build, const struct claret_op *op, int first, const int *uses)
+/* Whether `op`, a fused one, can stand for the layers from `first` on: how many, 0: it cannot. Each of them
+ * but the last must be read by the next alone. The loss counts as one more layer behind the last. */
+static int match_chain(const struct claret_build *build, const struct claret_op *op, int first,
+                       const int *uses)
 {
     const struct claret_spec *spec = build->graph->spec;
     const struct claret_attr *attrs[CLARET_MAX_CHAIN] = {0};
@@ -211,7 +216,8 @@ static int match_chain(const struct claret_build *build, const struct claret_op 
 }
 
 /* The op that stands for most layers from `first` on; *length: how many. */
-static const struct claret_op *choose_op(const struct claret_build *build, int first, const int *uses, int *length)
+static const struct claret_op *choose_op(const struct claret_build *build, int first, const int *uses,
+                                         int *length)
 {
     const struct claret_op *chosen = claret_op_find(build->graph->spec->layers[first].schema->name);
     *length = 1;
@@ -227,7 +233,8 @@ static const struct claret_op *choose_op(const struct claret_build *build, int f
     return chosen;
 }
 
-static enum claret_status add_layer(struct claret_build *build, int index, const int *uses, int *result, int *length)
+static enum claret_status add_layer(struct claret_build *build, int index, const int *uses, int *result,
+                                    int *length)
 {
     struct claret_graph *graph = build->graph;
     const struct claret_spec *spec = graph->spec;
@@ -378,8 +385,7 @@ static enum claret_status add_training(struct claret_build *build)
 
 static void add_end(struct claret_build *build)
 {
-    struct claret_node *end =
-        claret_build_add_node(build, claret_op_find("step_end"), "end", -1, NULL);
+    struct claret_node *end = claret_build_add_node(build, claret_op_find("step_end"), "end", -1, NULL);
     end->in[0] = build->graph->step;
     end->in[1] = build->graph->losses;
     end->out[0] = build->graph->step;
@@ -403,7 +409,8 @@ static enum claret_status allocate(struct claret_build *build)
     graph->grads = claret_arena_alloc(arena, tensors * sizeof *graph->grads);
     build->wants = claret_arena_alloc(arena, tensors * sizeof *build->wants);
     build->grad = claret_arena_alloc(arena, tensors * sizeof *build->grad);
-    bool fine = graph->tensors && graph->nodes && graph->params && graph->grads && build->wants && build->grad;
+    bool fine =
+        graph->tensors && graph->nodes && graph->params && graph->grads && build->wants && build->grad;
     return fine ? CLARET_OK : claret_no_memory();
 }
 

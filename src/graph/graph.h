@@ -8,11 +8,11 @@
 
 struct claret_graph_options {
     int64_t batch;
-    bool training;   /* with loss, backward, update; else forward only */
-    bool input_grad; /* also the gradient of the input (tests) */
+    bool training;    /* with loss, backward, update; else forward only */
+    bool input_grad;  /* also the gradient of the input (tests) */
     bool fuse;        /* runs of layers become fused nodes where an op for them fits */
     bool fuse_update; /* nodes that can apply the update to their parameters do */
-    bool f32_images; /* batches come as float32, else uint8 */
+    bool f32_images;  /* batches come as float32, else uint8 */
     double momentum, dampening, weight_decay;
     bool nesterov;
 };
@@ -26,11 +26,12 @@ struct claret_graph {
     struct claret_node *nodes;
     int tensor_count, node_count;
     /* Tensor ids; -1 where the graph has none. */
-    int step, stage, table;       /* whole buffers */
-    int input, labels, logits;    /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes), logits -1: they stay inside a fused loss */
-    int losses, input_grad;       /* (N) per image; (N,C,H,W) */
+    int step, stage, table;    /* whole buffers */
+    int input, labels, logits; /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes),
+                                  logits -1: they stay inside a fused loss */
+    int losses, input_grad;    /* (N) per image; (N,C,H,W) */
     int all_params, all_grads, all_state; /* whole buffers, flat */
-    int *params, *grads;          /* param_count each, in the network's order */
+    int *params, *grads;                  /* param_count each, in the network's order */
     int param_count;
 };
 

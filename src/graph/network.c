@@ -98,9 +98,10 @@ enum claret_status claret_network_load(const char *name, struct claret_network *
     for (size_t i = 0; claret_network_zoo(i); i++)
         claret_text_add(&known, "%s%s", i ? ", " : "", claret_network_zoo(i));
     enum claret_status status = claret_fail(
-        CLARET_NOT_FOUND, "no built-in network is called '%s'%s%s%s: there are %s; a file's path has a '/' or ends in .net",
-        name, near >= 0 ? " (did you mean '" : "", near >= 0 ? zoo_name(near, NULL) : "", near >= 0 ? "'?)" : "",
-        known.data ? known.data : "none");
+        CLARET_NOT_FOUND,
+        "no built-in network is called '%s'%s%s%s: there are %s; a file's path has a '/' or ends in .net",
+        name, near >= 0 ? " (did you mean '" : "", near >= 0 ? zoo_name(near, NULL) : "",
+        near >= 0 ? "'?)" : "", known.data ? known.data : "none");
     claret_text_drop(&known);
     return status;
 }

@@ -30,7 +30,8 @@ static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t paddin
     return room < 0 ? 0 : room / stride + 1;
 }
 
-enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node, struct claret_shape *y)
+enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
+                                     struct claret_shape *y)
 {
     const struct claret_attr *attr = node->attr;
     const struct claret_shape in = claret_build_tensor(build, node->in[0])->shape;
@@ -84,9 +85,14 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 struct claret_conv claret_conv_problem(const struct claret_attr *attr, const struct claret_tensor *x,
                                        const struct claret_tensor *y)
 {
-    struct claret_conv conv = {.n = x->shape.dim[0], .c = x->shape.dim[1], .h = x->shape.dim[2],
-                               .w = x->shape.dim[3], .k = y->shape.dim[1], .oh = y->shape.dim[2],
-                               .ow = y->shape.dim[3], .r = attr[CLARET_CONV_KERNEL].i[0],
+    struct claret_conv conv = {.n = x->shape.dim[0],
+                               .c = x->shape.dim[1],
+                               .h = x->shape.dim[2],
+                               .w = x->shape.dim[3],
+                               .k = y->shape.dim[1],
+                               .oh = y->shape.dim[2],
+                               .ow = y->shape.dim[3],
+                               .r = attr[CLARET_CONV_KERNEL].i[0],
                                .s = attr[CLARET_CONV_KERNEL].i[1]};
     for (int d = 0; d < 2; d++) {
         conv.stride[d] = attr[CLARET_CONV_STRIDE].i[d];
@@ -103,8 +109,7 @@ double claret_conv_flops(const struct claret_conv *conv)
 
 static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
 {
-    struct claret_conv conv =
-        claret_conv_problem(node->attr, &tensors[node->in[0]], &tensors[node->out[0]]);
+    struct claret_conv conv = claret_conv_problem(node->attr, &tensors[node->in[0]], &tensors[node->out[0]]);
     return claret_conv_flops(&conv) / 2;
 }
 
@@ -134,8 +139,8 @@ static void conv_ints(struct claret_kernel_call *call, const struct claret_conv 
 }
 
 /* cols (C*R*S, images*OH*OW) of images `first` … of x */
-static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv, bool rows, int x, int64_t first,
-                        int64_t images, int cols)
+static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv, bool rows, int x,
+                        int64_t first, int64_t images, int cols)
 {
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "im2col", "im2col", rows ? "im2col_rows" : "im2col");
@@ -147,9 +152,10 @@ static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv
         claret_kernel_range3(call, conv->c * conv->r * conv->s, images, 1, 1);
     else
         claret_kernel_range3(call, conv->oh * conv->ow, conv->c * conv->r * conv->s, images, 64);
-    claret_emit_cost(emit, 0,
-                     4.0 * (double)images *
-                         (double)(conv->c * conv->h * conv->w + conv->c * conv->r * conv->s * conv->oh * conv->ow));
+    claret_emit_cost(
+        emit, 0,
+        4.0 * (double)images *
+            (double)(conv->c * conv->h * conv->w + conv->c * conv->r * conv->s * conv->oh * conv->ow));
 }
 
 /* rows (K, images*P) from images `first` … of y (N, K, P) */
@@ -179,7 +185,11 @@ static void emit_forward(struct claret_emit *emit, const struct claret_node *nod
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
-        struct claret_gemm_call gemm = {.m = conv.k, .n = images * p, .k = crs, .alpha = 1, .beta = 0,
+        struct claret_gemm_call gemm = {.m = conv.k,
+                                        .n = images * p,
+                                        .k = crs,
+                                        .alpha = 1,
+                                        .beta = 0,
                                         .a = {node->in[1], 0, crs, false},
                                         .b = {cols, 0, images * p, false},
                                         .c = {flat, 0, images * p, false}};
@@ -208,7 +218,11 @@ static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bo
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_to_rows(emit, &conv, node->in[0], first, images, flat);
-        struct claret_gemm_call gemm = {.m = crs, .n = images * p, .k = conv.k, .alpha = 1, .beta = 0,
+        struct claret_gemm_call gemm = {.m = crs,
+                                        .n = images * p,
+                                        .k = conv.k,
+                                        .alpha = 1,
+                                        .beta = 0,
                                         .a = {node->in[1], 0, crs, true},
                                         .b = {flat, 0, images * p, false},
                                         .c = {cols, 0, images * p, false}};
@@ -240,7 +254,10 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
         emit_to_rows(emit, &conv, node->in[1], first, images, flat);
-        struct claret_gemm_call gemm = {.m = conv.k, .n = crs, .k = images * p, .alpha = 1,
+        struct claret_gemm_call gemm = {.m = conv.k,
+                                        .n = crs,
+                                        .k = images * p,
+                                        .alpha = 1,
                                         .beta = first ? 1 : 0,
                                         .a = {flat, 0, images * p, false},
                                         .b = {cols, 0, images * p, true},
@@ -278,15 +295,18 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
         emit_##name(emit, node, true);                                                                       \
     }                                                                                                        \
     static const struct claret_solver name##_gemm = {"im2col+gemm", NULL, name##_by_element};                \
-    static const struct claret_solver name##_rows = {"im2col-rows+gemm", rows_applicable, name##_by_row};     \
+    static const struct claret_solver name##_rows = {"im2col-rows+gemm", rows_applicable, name##_by_row};    \
     static const struct claret_solver *const name##_solvers[] = {&name##_rows, &name##_gemm, NULL}
 SOLVERS(forward);
 SOLVERS(dx);
 SOLVERS(dw);
 
-static const struct claret_op conv2d = {
-    .name = "conv2d", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
-    .multiply_adds = multiply_adds};
+static const struct claret_op conv2d = {.name = "conv2d",
+                                        .schema = &schema,
+                                        .shape = shape,
+                                        .backward = backward,
+                                        .solvers = forward_solvers,
+                                        .multiply_adds = multiply_adds};
 const struct claret_op claret_conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
 static const struct claret_op conv2d_dw = {.name = "conv2d_dw", .solvers = dw_solvers};
 

@@ -24,7 +24,8 @@ struct claret_conv {
 struct claret_conv claret_conv_problem(const struct claret_attr *attr, const struct claret_tensor *x,
                                        const struct claret_tensor *y);
 /* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
-enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node, struct claret_shape *y);
+enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
+                                     struct claret_shape *y);
 extern const struct claret_op claret_conv2d_dx; /* in dy, weight; out dx */
 /* Multiply-adds count two. */
 double claret_conv_flops(const struct claret_conv *conv);

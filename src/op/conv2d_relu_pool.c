@@ -1,17 +1,18 @@
 /* conv2d, relu and max_pool2d in one, where pooling windows do not overlap.
- * conv2d_relu_pool: in x (N, C, H, W), weight, bias or none; out y (N, K, OH, OW) pooled, index (uint8, like y): the position
- * in its window that won, NONE where ReLU cut the maximum, and xs (N, C, H + 2 padding, Q * WQ): x with its padding, columns
- * ordered by their remainder by Q = stride * window width, so that what neighbouring outputs read lies side by side; no xs where x is
- * loaded like that already.
- * conv2d_relu_pool_dw: in xs, index, dy and what an update takes; out the gradients of weight and bias, or what the
- * update changes. Only the winners of the windows carry gradient. */
+ * conv2d_relu_pool: in x (N, C, H, W), weight, bias or none; out y (N, K, OH, OW) pooled, index (uint8, like
+ * y): the position in its window that won, NONE where ReLU cut the maximum, and xs (N, C, H + 2 padding, Q *
+ * WQ): x with its padding, columns ordered by their remainder by Q = stride * window width, so that what
+ * neighbouring outputs read lies side by side; no xs where x is loaded like that already.
+ * conv2d_relu_pool_dw: in xs, index, dy and what an update takes; out the gradients of weight and bias, or
+ * what the update changes. Only the winners of the windows carry gradient. */
 #include "op/conv2d.h"
 #include "op/max_pool2d.h"
 #include "op/sgd.h"
 #include "op/vectors.h"
 
-#define MAX_WINDOW 16         /* positions: the register tile holds one vector for each */
-#define CHUNK_BYTES (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
+#define MAX_WINDOW 16 /* positions: the register tile holds one vector for each */
+#define CHUNK_BYTES                                                                                          \
+    (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
 #define MAX_CHUNKS 64
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
@@ -34,12 +35,14 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
 {
     struct claret_shape conv;
     const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
-    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i, *padding = node->attr[CLARET_CONV_PADDING].i;
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i,
+                  *padding = node->attr[CLARET_CONV_PADDING].i;
     CLARET_TRY(claret_conv_build(build, node, &conv));
     struct claret_shape y =
         claret_shape4(conv.dim[0], conv.dim[1], conv.dim[2] / window[0], conv.dim[3] / window[1]);
     if (y.dim[2] < 1 || y.dim[3] < 1)
-        return claret_build_error(build, node, NULL, "the pooling window is larger than the convolution's output");
+        return claret_build_error(build, node, NULL,
+                                  "the pooling window is larger than the convolution's output");
     int64_t q = split_factor(node);
     claret_build_output(build, node, CLARET_DTYPE_F32, y);
     claret_build_output(build, node, CLARET_DTYPE_U8, y);
@@ -98,9 +101,16 @@ static struct rows rows_problem(const struct claret_emit *emit, const struct cla
     const struct claret_shape split = claret_emit_tensor(emit, xs)->shape;
     const struct claret_shape out = claret_emit_tensor(emit, y)->shape;
     const struct claret_attr *attr = node->attr;
-    struct rows rows = {.n = split.dim[0], .c = split.dim[1], .k = out.dim[1], .oh = out.dim[2], .ow = out.dim[3],
-                        .r = attr[CLARET_CONV_KERNEL].i[0], .s = attr[CLARET_CONV_KERNEL].i[1],
-                        .hp = split.dim[2], .wq = split.dim[3] / split_factor(node), .node = node};
+    struct rows rows = {.n = split.dim[0],
+                        .c = split.dim[1],
+                        .k = out.dim[1],
+                        .oh = out.dim[2],
+                        .ow = out.dim[3],
+                        .r = attr[CLARET_CONV_KERNEL].i[0],
+                        .s = attr[CLARET_CONV_KERNEL].i[1],
+                        .hp = split.dim[2],
+                        .wq = split.dim[3] / split_factor(node),
+                        .node = node};
     rows.lanes = claret_vector_lanes(claret_emit_device(emit), rows.ow);
     return rows;
 }
@@ -155,8 +165,8 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     struct rows rows = rows_problem(emit, node, split_of(node), node->out[0]);
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     bool bias = node->in_count > 2;
-    int tile = claret_vector_split(
-        rows.k, claret_vector_tile(claret_emit_device(emit)) * 2 / 3 / (int)(window[0] * window[1]));
+    int tile = claret_vector_split(rows.k, claret_vector_tile(claret_emit_device(emit)) * 2 / 3 /
+                                               (int)(window[0] * window[1]));
     if (node->out_count > 2)
         emit_split(emit, node, &rows);
     struct claret_kernel_call *call =
@@ -173,7 +183,8 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     claret_emit_cost(emit, flops(&rows), 4.0 * (double)(rows.n * rows.c * rows.hp * rows.wq));
 }
 
-/* The arguments of the kernels that end in a gradient or an update: places of weight and bias, their state, step. */
+/* The arguments of the kernels that end in a gradient or an update: places of weight and bias, their state,
+ * step. */
 static void gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node)
 {
     const int *params = node->in + 3, *state = node->in + 5;
@@ -216,7 +227,8 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     int64_t weights = rows.k * rows.c * rows.r * rows.s, part = weights + rows.k;
     int parts = chunks > 1 ? claret_emit_temp(emit, CLARET_DTYPE_F32, chunks * part) : -1;
 
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_relu_pool", "conv2d_relu_pool_dw");
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "weights", "conv2d_relu_pool", "conv2d_relu_pool_dw");
     rows_defines(call, &rows);
     gradient_defines(call, node);
     claret_kernel_define(call, "KT", tile);
@@ -228,8 +240,8 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, chunks > 1 ? parts : node->in[0], 0);
     gradient_arguments(call, node);
-    claret_kernel_range3(call, (rows.k + tile - 1) / tile,
-                         rows.c * ((rows.r + tap_rows - 1) / tap_rows), chunks, 1);
+    claret_kernel_range3(call, (rows.k + tile - 1) / tile, rows.c * ((rows.r + tap_rows - 1) / tap_rows),
+                         chunks, 1);
     claret_emit_cost(emit, flops(&rows), (double)(rows.n * per_image));
     if (chunks > 1) {
         call = claret_emit_kernel(emit, "sum", "conv2d_relu_pool", "sum_parts");
@@ -257,9 +269,13 @@ static const struct claret_solver *const forward_solvers[] = {&forward_rows, NUL
 static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
 
 static const char *const chain[] = {"conv2d", "relu", "max_pool2d", NULL};
-static const struct claret_op conv2d_relu_pool = {.name = "conv2d_relu_pool", .chain = chain, .fits = fits,
-                                                  .shape = shape, .backward = backward,
-                                                  .solvers = forward_solvers, .multiply_adds = multiply_adds};
+static const struct claret_op conv2d_relu_pool = {.name = "conv2d_relu_pool",
+                                                  .chain = chain,
+                                                  .fits = fits,
+                                                  .shape = shape,
+                                                  .backward = backward,
+                                                  .solvers = forward_solvers,
+                                                  .multiply_adds = multiply_adds};
 static const struct claret_op conv2d_relu_pool_dw = {.name = "conv2d_relu_pool_dw", .solvers = dw_solvers};
 
 extern const struct claret_op *const claret_ops_conv2d_relu_pool[];

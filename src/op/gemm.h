@@ -11,7 +11,7 @@ struct claret_gemm_solver {
                        char reason[128]);
     void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 };
-extern const struct claret_gemm_solver claret_gemm_packed; /* gemm_packed.c */
+extern const struct claret_gemm_solver claret_gemm_packed;           /* gemm_packed.c */
 extern const struct claret_gemm_solver *const claret_gemm_solvers[]; /* ends with NULL */
 
 #endif

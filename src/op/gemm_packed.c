@@ -19,7 +19,8 @@ static int64_t panels(int64_t extent, int64_t tile)
     return (extent + tile - 1) / tile;
 }
 
-/* Few kinds of tiles, so that few programs are built: 4, 8 or 12 rows (6 where registers are few), the one that wastes least. */
+/* Few kinds of tiles, so that few programs are built: 4, 8 or 12 rows (6 where registers are few), the one
+ * that wastes least. */
 static int choose_rows(int64_t m, bool many_registers)
 {
     if (m <= 4)
@@ -29,7 +30,8 @@ static int choose_rows(int64_t m, bool many_registers)
     return m <= 8 || panels(m, 8) * 8 <= panels(m, 12) * 12 ? 8 : 12;
 }
 
-static struct tiling choose_tiling(const struct claret_gemm_call *gemm, const struct claret_device_desc *device)
+static struct tiling choose_tiling(const struct claret_gemm_call *gemm,
+                                   const struct claret_device_desc *device)
 {
     struct tiling tiling = {.lanes = claret_vector_lanes(device, gemm->n)};
     tiling.mr = choose_rows(gemm->m, claret_vector_tile(device) >= 24);
@@ -49,8 +51,8 @@ static struct tiling choose_tiling(const struct claret_gemm_call *gemm, const st
     return tiling;
 }
 
-static int emit_pack(struct claret_emit *emit, const char *what, const struct claret_matrix *matrix, bool contiguous,
-                     int64_t extent, int64_t k, int tile)
+static int emit_pack(struct claret_emit *emit, const char *what, const struct claret_matrix *matrix,
+                     bool contiguous, int64_t extent, int64_t k, int tile)
 {
     int to = claret_emit_temp(emit, CLARET_DTYPE_F32, panels(extent, tile) * tile * k);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "gemm_packed", "pack");
@@ -67,7 +69,8 @@ static int emit_pack(struct claret_emit *emit, const char *what, const struct cl
     return to;
 }
 
-static bool applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device, char reason[128])
+static bool applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
+                       char reason[128])
 {
     (void)gemm;
     if (device->kind != CLARET_CLASS_CPU)
@@ -75,7 +78,8 @@ static bool applicable(const struct claret_gemm_call *gemm, const struct claret_
     return device->kind == CLARET_CLASS_CPU;
 }
 
-static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm, const struct tiling *tiling, int parts)
+static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm,
+                     const struct tiling *tiling, int parts)
 {
     struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "gemm_packed", "gemm_sum");
     claret_kernel_define(call, "LANES", 4);
@@ -96,7 +100,8 @@ static void emit(struct claret_emit *emit, const char *what, const struct claret
 {
     struct tiling tiling = choose_tiling(gemm, claret_emit_device(emit));
     int a = emit_pack(emit, "pack", &gemm->a, gemm->a.transposed, gemm->m, gemm->k, tiling.mr);
-    int b = emit_pack(emit, "pack", &gemm->b, !gemm->b.transposed, gemm->n, gemm->k, tiling.nv * tiling.lanes);
+    int b =
+        emit_pack(emit, "pack", &gemm->b, !gemm->b.transposed, gemm->n, gemm->k, tiling.nv * tiling.lanes);
     int parts = -1;
     if (tiling.chunks > 1)
         parts = claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * gemm->m * gemm->n);

@@ -75,8 +75,13 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
 {
     const struct claret_shape x = claret_emit_tensor(emit, node->in[0])->shape;
     int64_t n = x.dim[0], f = x.dim[1], o = node->attr[OUT_FEATURES].i[0];
-    struct claret_gemm_call gemm = {.m = n, .n = o, .k = f, .alpha = 1, .beta = 0,
-                                    .a = {node->in[0], 0, f, false}, .b = {node->in[1], 0, f, true},
+    struct claret_gemm_call gemm = {.m = n,
+                                    .n = o,
+                                    .k = f,
+                                    .alpha = 1,
+                                    .beta = 0,
+                                    .a = {node->in[0], 0, f, false},
+                                    .b = {node->in[1], 0, f, true},
                                     .c = {node->out[0], 0, o, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
     if (node->in_count > 2) {
@@ -93,8 +98,13 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const struct claret_shape dx = claret_emit_tensor(emit, node->out[0])->shape;
     int64_t n = dx.dim[0], f = dx.dim[1], o = node->attr[OUT_FEATURES].i[0];
-    struct claret_gemm_call gemm = {.m = n, .n = f, .k = o, .alpha = 1, .beta = 0,
-                                    .a = {node->in[0], 0, o, false}, .b = {node->in[1], 0, f, false},
+    struct claret_gemm_call gemm = {.m = n,
+                                    .n = f,
+                                    .k = o,
+                                    .alpha = 1,
+                                    .beta = 0,
+                                    .a = {node->in[0], 0, o, false},
+                                    .b = {node->in[1], 0, f, false},
                                     .c = {node->out[0], 0, f, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
 }
@@ -103,8 +113,13 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const struct claret_shape x = claret_emit_tensor(emit, node->in[0])->shape;
     int64_t n = x.dim[0], f = x.dim[1], o = node->attr[OUT_FEATURES].i[0];
-    struct claret_gemm_call gemm = {.m = o, .n = f, .k = n, .alpha = 1, .beta = 0,
-                                    .a = {node->in[1], 0, o, true}, .b = {node->in[0], 0, f, false},
+    struct claret_gemm_call gemm = {.m = o,
+                                    .n = f,
+                                    .k = n,
+                                    .alpha = 1,
+                                    .beta = 0,
+                                    .a = {node->in[1], 0, o, true},
+                                    .b = {node->in[0], 0, f, false},
                                     .c = {node->out[0], 0, f, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
     if (node->out_count > 1) {
@@ -131,9 +146,12 @@ static const struct claret_solver *const forward_solvers[] = {&claret_linear_row
 static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};
 
-static const struct claret_op linear = {
-    .name = "linear", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers,
-    .multiply_adds = multiply_adds};
+static const struct claret_op linear = {.name = "linear",
+                                        .schema = &schema,
+                                        .shape = shape,
+                                        .backward = backward,
+                                        .solvers = forward_solvers,
+                                        .multiply_adds = multiply_adds};
 static const struct claret_op linear_dx = {.name = "linear_dx", .solvers = dx_solvers};
 static const struct claret_op linear_dw = {.name = "linear_dw", .solvers = dw_solvers};
 

@@ -1,7 +1,8 @@
 /* linear and the cross-entropy loss in one.
- * linear_cross_entropy: in x (N, F), weight (O, F), bias or none, labels, step; out losses (N), dlogits (N, O).
- * linear_backward: in dy (N, O), x, and what an update takes, or weight and bias alone; out dx (N, F) where it is wanted, then the
- * gradients of weight and bias, or what the update changes. dx is made with the weights as they were. */
+ * linear_cross_entropy: in x (N, F), weight (O, F), bias or none, labels, step; out losses (N), dlogits (N,
+ * O). linear_backward: in dy (N, O), x, and what an update takes, or weight and bias alone; out dx (N, F)
+ * where it is wanted, then the gradients of weight and bias, or what the update changes. dx is made with the
+ * weights as they were. */
 #include "op/linear.h"
 #include "op/sgd.h"
 #include "op/vectors.h"
@@ -69,7 +70,8 @@ static void defines(struct claret_kernel_call *call, const struct problem *probl
 }
 
 /* Images' logits: by `entry`, whose arguments are the node's first `in_count` inputs and its outputs. */
-static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what, const char *entry)
+static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what,
+                        const char *entry)
 {
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
     int room = claret_vector_tile(claret_emit_device(emit)) / FORWARD_IMAGES;
@@ -155,7 +157,8 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
 
 static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
 {
-    return (double)claret_shape_count(&tensors[node->in[0]].shape) * (double)tensors[node->out[1]].shape.dim[1];
+    return (double)claret_shape_count(&tensors[node->in[0]].shape) *
+           (double)tensors[node->out[1]].shape.dim[1];
 }
 
 static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
@@ -164,10 +167,15 @@ static const struct claret_solver *const forward_solvers[] = {&forward_rows, NUL
 static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
 
 static const char *const chain[] = {"linear", "cross_entropy", NULL};
-static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy", .chain = chain,
-                                                      .fits = fits, .shape = shape, .backward = backward,
-                                                      .solvers = forward_solvers, .multiply_adds = multiply_adds};
+static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy",
+                                                      .chain = chain,
+                                                      .fits = fits,
+                                                      .shape = shape,
+                                                      .backward = backward,
+                                                      .solvers = forward_solvers,
+                                                      .multiply_adds = multiply_adds};
 static const struct claret_op linear_backward = {.name = "linear_backward", .solvers = backward_solvers};
 
 extern const struct claret_op *const claret_ops_linear_cross_entropy[];
-const struct claret_op *const claret_ops_linear_cross_entropy[] = {&linear_cross_entropy, &linear_backward, NULL};
+const struct claret_op *const claret_ops_linear_cross_entropy[] = {&linear_cross_entropy, &linear_backward,
+                                                                   NULL};

@@ -110,7 +110,8 @@ static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bo
     else
         claret_kernel_range3(call, x->shape.dim[3], x->shape.dim[2], x->shape.dim[0] * x->shape.dim[1], 64);
     claret_emit_cost(emit, (double)claret_shape_count(&x->shape),
-                     4.0 * (double)claret_shape_count(&x->shape) + 5.0 * (double)claret_shape_count(&y->shape));
+                     4.0 * (double)claret_shape_count(&x->shape) +
+                         5.0 * (double)claret_shape_count(&y->shape));
 }
 
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -127,7 +128,8 @@ static bool planes_applicable(const struct claret_problem *problem, char reason[
 {
     const struct claret_attr *attr = problem->node->attr;
     bool cpu = problem->device->kind == CLARET_CLASS_CPU;
-    bool apart = claret_pool_stride(attr, 0) >= attr[KERNEL].i[0] && claret_pool_stride(attr, 1) >= attr[KERNEL].i[1];
+    bool apart =
+        claret_pool_stride(attr, 0) >= attr[KERNEL].i[0] && claret_pool_stride(attr, 1) >= attr[KERNEL].i[1];
     if (!cpu || !apart)
         snprintf(reason, 128, "%s", cpu ? "windows overlap" : "no CPU device");
     return cpu && apart;
@@ -139,8 +141,11 @@ static const struct claret_solver dx_plain = {"plain", NULL, dx_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_planes, &dx_plain, NULL};
 
-static const struct claret_op max_pool2d = {.name = "max_pool2d", .schema = &schema, .shape = shape,
-                                            .backward = backward, .solvers = forward_solvers};
+static const struct claret_op max_pool2d = {.name = "max_pool2d",
+                                            .schema = &schema,
+                                            .shape = shape,
+                                            .backward = backward,
+                                            .solvers = forward_solvers};
 const struct claret_op claret_max_pool2d_dx = {.name = "max_pool2d_dx", .solvers = dx_solvers};
 
 extern const struct claret_op *const claret_ops_max_pool2d[];

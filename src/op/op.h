@@ -1,10 +1,11 @@
 /* What an op is and what it sees of graph and plan.
  *
  * Forward, backward and optimizer are all nodes of one graph, and each node's op is a `struct claret_op`.
- * An op of a network text (it has a schema) says how its outputs and parameters are shaped (`shape`) and which nodes
- * give the gradients (`backward`). Every op that computes has solvers; the plan picks one per node and lets it
- * append launches (`emit`). The last solver of an op is applicable to every problem on every device.
- * The functions claret_build_* are graph's, claret_emit_* are plan's: declared here so that ops know neither.
+ * An op of a network text (it has a schema) says how its outputs and parameters are shaped (`shape`) and
+ * which nodes give the gradients (`backward`). Every op that computes has solvers; the plan picks one per
+ * node and lets it append launches (`emit`). The last solver of an op is applicable to every problem on every
+ * device. The functions claret_build_* are graph's, claret_emit_* are plan's: declared here so that ops know
+ * neither.
  */
 #ifndef CLARET_OP_OP_H
 #define CLARET_OP_OP_H
@@ -49,8 +50,10 @@ struct claret_node {
     const char *name; /* "conv1", "conv1.dw" */
     int layer;        /* index in the network text, -1: none */
     const struct claret_attr *attr;
-    const struct claret_attr *chain[CLARET_MAX_CHAIN - 1]; /* of the layers behind the first in a fused node */
-    const struct claret_attr *update; /* sgd's (op/sgd.h): the node updates its parameters; NULL: it gives gradients */
+    const struct claret_attr
+        *chain[CLARET_MAX_CHAIN - 1]; /* of the layers behind the first in a fused node */
+    const struct claret_attr
+        *update;           /* sgd's (op/sgd.h): the node updates its parameters; NULL: it gives gradients */
     int in[CLARET_MAX_IN]; /* tensor ids; -1: an optional one that is not there (a bias) */
     int out[CLARET_MAX_OUT];
     int in_count, out_count;
@@ -89,7 +92,8 @@ struct claret_op {
     double (*multiply_adds)(const struct claret_node *node, const struct claret_tensor *tensors);
 };
 
-/* All ops: the lists that each src/op file defines (claret_ops_NAME, ending with NULL), in meson.build's order. */
+/* All ops: the lists that each src/op file defines (claret_ops_NAME, ending with NULL), in meson.build's
+ * order. */
 extern const struct claret_op *const *const claret_op_lists[];
 const struct claret_op *claret_op_find(const char *name); /* NULL: none */
 /* Schemas of the ops that a network text may name; ends with NULL. */
@@ -110,27 +114,30 @@ enum claret_status claret_build_error(const struct claret_build *build, const st
     __attribute__((format(printf, 4, 5)));
 /* Whether somebody needs the gradient of `tensor`. */
 bool claret_build_wants(const struct claret_build *build, int tensor);
-/* The gradient of the loss by `tensor`, of the same shape: for outputs, what to read; for inputs, what to write. */
+/* The gradient of the loss by `tensor`, of the same shape: for outputs, what to read; for inputs, what to
+ * write. */
 int claret_build_grad(struct claret_build *build, int tensor);
 /* Appends a node "PARENT.suffix" with the parent's attributes; in and out are copied. */
 struct claret_node *claret_build_node(struct claret_build *build, const struct claret_op *op,
                                       const struct claret_node *parent, const char *suffix, const int *in,
                                       int in_count, const int *out, int out_count);
-/* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight; out dx), where dx is
- * wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). */
-void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node, const struct claret_op *dx,
-                        const struct claret_op *dw);
+/* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight;
+ * out dx), where dx is wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). */
+void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
+                        const struct claret_op *dx, const struct claret_op *dw);
 /* Appends an input; -1: an optional one that is not there. */
 void claret_build_input(struct claret_node *node, int tensor);
 /* A tensor "NODE.suffix" between two backward nodes. */
 int claret_build_between(struct claret_build *build, const struct claret_node *node, const char *suffix,
                          enum claret_dtype dtype, struct claret_shape shape);
-/* Where a node gets its gradients' place from: makes `node`, which computes the gradients of `params` (-1: not there), either
- * give them (outputs: their gradients) or, where nothing else needs them, apply the update itself (inputs: params,
- * their optimizer state, step; outputs: what it changes of these). */
-void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params, int count);
-/* Where `tensor` is the network's input, read by this layer alone and without a gradient: has the batch loaded with its
- * columns split by their remainder by `q` inside `padding` (cl/split_columns.cl) and returns that tensor; else -1. */
+/* Where a node gets its gradients' place from: makes `node`, which computes the gradients of `params` (-1:
+ * not there), either give them (outputs: their gradients) or, where nothing else needs them, apply the update
+ * itself (inputs: params, their optimizer state, step; outputs: what it changes of these). */
+void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params,
+                            int count);
+/* Where `tensor` is the network's input, read by this layer alone and without a gradient: has the batch
+ * loaded with its columns split by their remainder by `q` inside `padding` (cl/split_columns.cl) and returns
+ * that tensor; else -1. */
 int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, const int64_t padding[2]);
 /* The labels and the step's words: what a loss needs. */
 int claret_build_labels(const struct claret_build *build);

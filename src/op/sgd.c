@@ -1,8 +1,6 @@
-/* sgd: in params, grads, state or -1 (no momentum), step; changes params and state, all parameters in one launch.
- * PyTorch's torch.optim.SGD:
- *     g = grad + weight_decay * p
- *     state = g in the first step, else momentum * state + (1 - dampening) * g
- *     p -= lr * (nesterov ? g + momentum * state : state) */
+/* sgd: in params, grads, state or -1 (no momentum), step; changes params and state, all parameters in one
+ * launch. PyTorch's torch.optim.SGD: g = grad + weight_decay * p state = g in the first step, else momentum *
+ * state + (1 - dampening) * g p -= lr * (nesterov ? g + momentum * state : state) */
 #include "op/sgd.h"
 
 #include "op/op.h"

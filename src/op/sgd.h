@@ -5,7 +5,13 @@
 #include "op/op.h"
 
 /* The attributes of a sgd node, in this order. */
-enum { CLARET_SGD_MOMENTUM, CLARET_SGD_DAMPENING, CLARET_SGD_WEIGHT_DECAY, CLARET_SGD_NESTEROV, CLARET_SGD_ATTRS };
+enum {
+    CLARET_SGD_MOMENTUM,
+    CLARET_SGD_DAMPENING,
+    CLARET_SGD_WEIGHT_DECAY,
+    CLARET_SGD_NESTEROV,
+    CLARET_SGD_ATTRS
+};
 
 /* Defines MOMENTUM and NESTEROV of cl/common.clh's sgd_step(). */
 void claret_sgd_defines(struct claret_kernel_call *call, const struct claret_attr *attr);

@@ -1,4 +1,5 @@
-/* A network's layer table (`claret show`): shapes, parameters, multiply-adds, and the bytes that training needs. */
+/* A network's layer table (`claret show`): shapes, parameters, multiply-adds, and the bytes that training
+ * needs. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
     }
 }
 
-/* On a device that allows everything at once: what one needs in particular (CLBlast's workspace, say) is not in it. */
+/* On a device that allows everything at once: what one needs in particular (CLBlast's workspace, say) is not
+ * in it. */
 static enum claret_status training_bytes(const struct claret_spec *spec, int batch, uint64_t *bytes)
 {
     struct claret_device_desc device;
@@ -122,8 +124,8 @@ static void format_table(const struct claret_network *network, int batch, const 
                         grouped((double)table->training_bytes, exact));
 }
 
-static enum claret_status format_json(const struct claret_network *network, int batch, const struct table *table,
-                                      char **text)
+static enum claret_status format_json(const struct claret_network *network, int batch,
+                                      const struct table *table, char **text)
 {
     const int64_t *input = network->spec->input;
     json_t *layers = json_array();

@@ -52,8 +52,8 @@ static void dump_kernel(const struct claret_plan *plan, const struct claret_kern
 static void dump_gemm(const struct claret_plan *plan, const struct claret_gemm_call *gemm,
                       struct claret_text *text)
 {
-    claret_text_add(text, " gemm m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " alpha=%g beta=%g", gemm->m, gemm->n,
-                    gemm->k, (double)gemm->alpha, (double)gemm->beta);
+    claret_text_add(text, " gemm m=%" PRId64 " n=%" PRId64 " k=%" PRId64 " alpha=%g beta=%g", gemm->m,
+                    gemm->n, gemm->k, (double)gemm->alpha, (double)gemm->beta);
     dump_matrix(plan, "a", &gemm->a, text);
     dump_matrix(plan, "b", &gemm->b, text);
     dump_matrix(plan, "c", &gemm->c, text);

@@ -43,8 +43,7 @@ static int add_tensor(struct claret_emit *emit, const char *what, enum claret_ho
         plan->tensors = emit->tensors = tensors;
         emit->tensor_capacity = capacity;
     }
-    const char *name =
-        claret_arena_printf(&plan->arena, "%s %s", plan->graph->nodes[emit->node].name, what);
+    const char *name = claret_arena_printf(&plan->arena, "%s %s", plan->graph->nodes[emit->node].name, what);
     if (!name)
         fail(emit, claret_no_memory());
     emit->tensors[plan->tensor_count] = (struct claret_tensor){
@@ -64,7 +63,8 @@ static struct claret_launch *add_launch(struct claret_emit *emit, enum claret_la
     memset(&emit->sink, 0, sizeof emit->sink);
     if (plan->launch_count == emit->launch_capacity) {
         int capacity = emit->launch_capacity ? 2 * emit->launch_capacity : 64;
-        struct claret_launch *launches = claret_arena_alloc(&plan->arena, (size_t)capacity * sizeof *launches);
+        struct claret_launch *launches =
+            claret_arena_alloc(&plan->arena, (size_t)capacity * sizeof *launches);
         if (!launches) {
             fail(emit, claret_no_memory());
             return &emit->sink;
@@ -119,10 +119,10 @@ void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct c
         solver->emit(emit, what, gemm);
         return;
     }
-    fail(emit, reason[0] ? claret_fail(CLARET_INVALID, "%s: gemm:%s is not applicable: %s", node->name, forced,
-                                       reason)
-                         : claret_fail(CLARET_NOT_FOUND, "%s: no GEMM solver is called '%s'", node->name,
-                                       forced));
+    fail(emit,
+         reason[0]
+             ? claret_fail(CLARET_INVALID, "%s: gemm:%s is not applicable: %s", node->name, forced, reason)
+             : claret_fail(CLARET_NOT_FOUND, "%s: no GEMM solver is called '%s'", node->name, forced));
 }
 
 void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
@@ -144,9 +144,9 @@ enum claret_status claret_emit_check(const struct claret_emit *emit, int first_l
     for (int i = first_launch; i < plan->launch_count; i++) {
         const struct claret_launch *launch = &plan->launches[i];
         if (launch->type == CLARET_LAUNCH_KERNEL && launch->kernel.broken)
-            return claret_fail(CLARET_SHAPE,
-                               "%s: a size or count is beyond 32 bits at batch size %lld: use a smaller batch",
-                               launch->label, (long long)plan->graph->batch);
+            return claret_fail(
+                CLARET_SHAPE, "%s: a size or count is beyond 32 bits at batch size %lld: use a smaller batch",
+                launch->label, (long long)plan->graph->batch);
     }
     return CLARET_OK;
 }

@@ -9,13 +9,14 @@ struct claret_emit {
     const struct claret_plan_options *options;
     struct claret_tensor *tensors; /* plan->tensors, writable */
     int tensor_capacity, launch_capacity;
-    int node;          /* the node being emitted */
+    int node; /* the node being emitted */
     const char *solver;
     enum claret_status status; /* the first error; what is emitted after it goes nowhere */
     struct claret_launch sink; /* … goes here */
 };
 
-/* The forced solver's name for `node`, among those with `prefix` ("" or "gemm:"), behind the prefix; NULL: none. */
+/* The forced solver's name for `node`, among those with `prefix` ("" or "gemm:"), behind the prefix; NULL:
+ * none. */
 const char *claret_plan_forced(const struct claret_plan_options *options, const struct claret_graph *graph,
                                const struct claret_node *node, const char *prefix);
 /* Every launch's numbers are in range. */

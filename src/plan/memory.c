@@ -1,7 +1,7 @@
-/* Where each tensor lies. Tensors whose lifetimes do not meet share memory: the largest first, each at the lowest
- * place that no tensor alive at the same time has (greedy by size: Pisarchyk and Lee, "Efficient memory management
- * for deep neural net inference", 2020). Lifetimes are counted in launches but stretched to whole nodes: a solver may
- * use its inputs until its last launch. */
+/* Where each tensor lies. Tensors whose lifetimes do not meet share memory: the largest first, each at the
+ * lowest place that no tensor alive at the same time has (greedy by size: Pisarchyk and Lee, "Efficient
+ * memory management for deep neural net inference", 2020). Lifetimes are counted in launches but stretched to
+ * whole nodes: a solver may use its inputs until its last launch. */
 #include "plan/emit.h"
 
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static int by_size(const void *left, const void *right)
     return a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
 }
 
-/* The lowest offset in `buffer` where `bytes` (guards included) meet nothing alive at the same time. `sorted` holds
- * the `count` tensors placed so far. */
+/* The lowest offset in `buffer` where `bytes` (guards included) meet nothing alive at the same time. `sorted`
+ * holds the `count` tensors placed so far. */
 static uint64_t lowest(const struct claret_plan *plan, const struct order *sorted, int count, int buffer,
                        const struct claret_place *place, uint64_t bytes, uint64_t guard)
 {
@@ -144,8 +144,8 @@ static void place_home(struct claret_plan *plan, const struct claret_plan_option
         plan->buffer_bytes[place->buffer] = bytes;
 }
 
-static enum claret_status check_size(const struct claret_plan *plan, const struct claret_plan_options *options,
-                                     int tensor)
+static enum claret_status check_size(const struct claret_plan *plan,
+                                     const struct claret_plan_options *options, int tensor)
 {
     char need[32], limit[32];
     if (plan->places[tensor].bytes + CLARET_PLAN_SLACK <= options->device->max_alloc)
@@ -153,8 +153,7 @@ static enum claret_status check_size(const struct claret_plan *plan, const struc
     return claret_fail(CLARET_DEVICE_MEMORY,
                        "%s needs %s at batch size %lld, but the device allocates at most %s at once",
                        plan->tensors[tensor].name, claret_format_bytes(plan->places[tensor].bytes, need),
-                       (long long)plan->graph->batch,
-                       claret_format_bytes(options->device->max_alloc, limit));
+                       (long long)plan->graph->batch, claret_format_bytes(options->device->max_alloc, limit));
 }
 
 enum claret_status claret_plan_place(struct claret_plan *plan, const struct claret_plan_options *options)
@@ -176,7 +175,8 @@ enum claret_status claret_plan_place(struct claret_plan *plan, const struct clar
         struct claret_place *place = &plan->places[i];
         if (tensor->base >= 0 || (tensor->home == CLARET_HOME_ARENA && place->first < 0))
             continue;
-        place->bytes = round_up((uint64_t)claret_shape_count(&tensor->shape) * element_size(tensor->dtype), 4);
+        place->bytes =
+            round_up((uint64_t)claret_shape_count(&tensor->shape) * element_size(tensor->dtype), 4);
         status = check_size(plan, options, i);
         if (tensor->home == CLARET_HOME_ARENA)
             sorted[count++] = (struct order){i, place->bytes};

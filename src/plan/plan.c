@@ -16,7 +16,8 @@ const char *claret_plan_forced(const struct claret_plan_options *options, const 
         bool gemm = strncmp(force->solver, "gemm:", 5) == 0;
         if (strncmp(force->solver, prefix, length) != 0 || (gemm && length == 0))
             continue;
-        if (!force->node || strcmp(force->node, node->name) == 0 || (layer && strcmp(force->node, layer) == 0))
+        if (!force->node || strcmp(force->node, node->name) == 0 ||
+            (layer && strcmp(force->node, layer) == 0))
             found = force->solver + length;
     }
     return found;
@@ -39,7 +40,8 @@ static enum claret_status choose_solver(const struct claret_emit *emit, const st
     char reason[128] = "";
     if (solver) {
         if (solver->applicable && !solver->applicable(&problem, reason))
-            return claret_fail(CLARET_INVALID, "%s: solver %s is not applicable: %s", node->name, forced, reason);
+            return claret_fail(CLARET_INVALID, "%s: solver %s is not applicable: %s", node->name, forced,
+                               reason);
         *chosen = solver;
         return CLARET_OK;
     }

@@ -16,7 +16,7 @@ struct claret_plan_options {
     const struct claret_device_desc *device;
     const struct claret_plan_force *force;
     int force_count;
-    size_t guard; /* bytes kept free around every tensor (tests put sentinels there) */
+    size_t guard;             /* bytes kept free around every tensor (tests put sentinels there) */
     uint64_t workspace_limit; /* 0: the default, CLARET_PLAN_WORKSPACE */
     /* Bytes of the temporary buffer that this GEMM needs on CLBlast; rt answers, NULL: none. */
     size_t (*gemm_workspace)(void *user, const struct claret_gemm_call *gemm);
@@ -26,8 +26,8 @@ struct claret_plan_options {
 #define CLARET_PLAN_SLACK 128
 #define CLARET_PLAN_WORKSPACE (UINT64_C(256) << 20)
 
-/* Buffers 0 .. CLARET_HOME_ARENA - 1 are the homes of that number; from CLARET_HOME_ARENA on come as many arena
- * buffers as the largest allocation asks for. */
+/* Buffers 0 .. CLARET_HOME_ARENA - 1 are the homes of that number; from CLARET_HOME_ARENA on come as many
+ * arena buffers as the largest allocation asks for. */
 #define CLARET_PLAN_MAX_BUFFERS 64
 
 struct claret_place {
@@ -38,9 +38,10 @@ struct claret_place {
 
 struct claret_plan {
     struct claret_arena arena;
-    const struct claret_graph *graph; /* borrowed */
+    const struct claret_graph *graph;    /* borrowed */
     const struct claret_tensor *tensors; /* the graph's, then the launches' temporaries */
-    struct claret_place *places; /* by tensor id; a view's place is its own, offset included; buffer -1: unused */
+    struct claret_place
+        *places; /* by tensor id; a view's place is its own, offset included; buffer -1: unused */
     int tensor_count;
     struct claret_launch *launches;
     int launch_count;
@@ -49,8 +50,8 @@ struct claret_plan {
     int buffer_count;
 };
 
-/* `graph` must outlive the plan. CLARET_DEVICE_MEMORY: a tensor larger than the largest allocation, or too many
- * buffers; CLARET_NOT_FOUND, CLARET_INVALID: a forced solver that is unknown or not applicable. */
+/* `graph` must outlive the plan. CLARET_DEVICE_MEMORY: a tensor larger than the largest allocation, or too
+ * many buffers; CLARET_NOT_FOUND, CLARET_INVALID: a forced solver that is unknown or not applicable. */
 enum claret_status claret_plan_create(const struct claret_graph *graph,
                                       const struct claret_plan_options *options, struct claret_plan **plan);
 void claret_plan_destroy(struct claret_plan *plan);

@@ -71,8 +71,8 @@ static double *unsplit(const struct claret_node *node, const struct claret_shape
 }
 
 /* in: x (split already where there is no xs), weight, bias or nothing; out: y, index, xs */
-static void forward(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
-                    double *const *out)
+static void forward(const struct claret_node *node, const struct claret_tensor *tensors,
+                    const double *const *in, double *const *out)
 {
     const struct claret_tensor *x = &tensors[node->in[0]], *weight = &tensors[node->in[1]];
     const struct claret_tensor *y = &tensors[node->out[0]];
@@ -91,8 +91,10 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
     bool bias = node->in_count > 2;
     double *dense = make(&conv.shape);
     struct claret_tensor conv_tensors[4] = {*x, *weight, bias ? tensors[node->in[2]] : *weight, conv};
-    run_op("conv2d", attr, conv_tensors, (double *[]){is_split ? padded : (double *)in[0], (double *)in[1],
-                                                     bias ? (double *)in[2] : NULL, dense}, 3, 1);
+    run_op("conv2d", attr, conv_tensors,
+           (double *[]){is_split ? padded : (double *)in[0], (double *)in[1], bias ? (double *)in[2] : NULL,
+                        dense},
+           3, 1);
     for (int64_t i = 0; i < claret_shape_count(&conv.shape); i++)
         dense[i] = dense[i] < 0 ? 0 : dense[i];
     struct claret_tensor pool_tensors[3] = {conv, *y, *y};
@@ -120,7 +122,8 @@ static void dw(const struct claret_node *node, const struct claret_tensor *tenso
     double *padded = unsplit(node, &xs->shape, in[0]), *wide = make(&dense.shape);
     double *dweight = make(&weight.shape), *dbias = make(&weight.shape);
     struct claret_tensor pool_tensors[3] = {*dy, *dy, dense};
-    run_op("max_pool2d_dx", node->chain[1], pool_tensors, (double *[]){(double *)in[1], (double *)in[2], wide}, 2, 1);
+    run_op("max_pool2d_dx", node->chain[1], pool_tensors,
+           (double *[]){(double *)in[1], (double *)in[2], wide}, 2, 1);
     memcpy(attr, node->attr, sizeof attr);
     attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0; /* it lies in xs */
     struct claret_tensor conv_tensors[4] = {x, dense, weight, weight};

@@ -16,15 +16,18 @@ static double *make(int64_t count)
 }
 
 /* in: x, weight, bias or nothing, labels, step; out: losses, dlogits */
-static void forward(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
-                    double *const *out)
+static void forward(const struct claret_node *node, const struct claret_tensor *tensors,
+                    const double *const *in, double *const *out)
 {
     struct claret_tensor logits = tensors[node->out[1]];
     double *values = make(claret_shape_count(&logits.shape));
     struct claret_tensor linear_tensors[4] = {tensors[node->in[0]], tensors[node->in[1]],
                                               tensors[node->in[in[2] ? 2 : 1]], logits};
-    struct claret_node linear = {.attr = node->attr, .in = {0, 1, in[2] ? 2 : -1}, .out = {3},
-                                 .in_count = in[2] ? 3 : 2, .out_count = 1};
+    struct claret_node linear = {.attr = node->attr,
+                                 .in = {0, 1, in[2] ? 2 : -1},
+                                 .out = {3},
+                                 .in_count = in[2] ? 3 : 2,
+                                 .out_count = 1};
     claret_ref_find("linear")->run(&linear, linear_tensors, in, (double *[]){values});
     struct claret_node loss = {.in = {0}, .in_count = 3, .out_count = 2};
     const double *loss_in[3] = {values, in[3], in[4]};
@@ -56,10 +59,10 @@ static void forward_scale(const struct claret_node *node, const struct claret_te
     }
 }
 
-/* in: dy, x, weight, bias or nothing, what an update takes; out: dx where it is wanted, then gradients or what the update
- * changes */
-static void backward(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
-                     double *const *out)
+/* in: dy, x, weight, bias or nothing, what an update takes; out: dx where it is wanted, then gradients or
+ * what the update changes */
+static void backward(const struct claret_node *node, const struct claret_tensor *tensors,
+                     const double *const *in, double *const *out)
 {
     const int64_t *weight = tensors[node->in[2]].shape.dim;
     bool bias = in[3] != NULL;
@@ -72,8 +75,10 @@ static void backward(const struct claret_node *node, const struct claret_tensor 
     struct claret_node dx = {.attr = node->attr, .in = {0, 1}, .out = {2}, .in_count = 2, .out_count = 1};
     if (first)
         claret_ref_find("linear_dx")->run(&dx, local, (const double *[]){in[0], in[2]}, out);
-    struct claret_node dw = {.attr = node->attr, .in = {2, 0}, .out = {1, 1}, .in_count = 2, .out_count = 1 + bias};
-    claret_ref_find("linear_dw")->run(&dw, local, (const double *[]){in[1], in[0]}, (double *[]){dweight, dbias});
+    struct claret_node dw = {
+        .attr = node->attr, .in = {2, 0}, .out = {1, 1}, .in_count = 2, .out_count = 1 + bias};
+    claret_ref_find("linear_dw")
+        ->run(&dw, local, (const double *[]){in[1], in[0]}, (double *[]){dweight, dbias});
     claret_ref_gradients(node, tensors, 4, first, 2, (double *[]){dweight, bias ? dbias : NULL}, in, out);
     free(dweight);
     free(dbias);

@@ -60,7 +60,8 @@ static void max_pool2d(const struct claret_node *node, const struct claret_tenso
             }
 }
 
-/* in: index, dy (N, C, P, Q); out: dx (N, C, H, W). An index beyond the window: no place won (a fused op's ReLU). */
+/* in: index, dy (N, C, P, Q); out: dx (N, C, H, W). An index beyond the window: no place won (a fused op's
+ * ReLU). */
 static void max_pool2d_dx(const struct claret_node *node, const struct claret_tensor *tensors,
                           const double *const *in, double *const *out)
 {

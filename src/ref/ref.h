@@ -1,4 +1,5 @@
-/* Naive forward and backward of each op in double: what tests and `doctor` compare with. Neither fast nor clever. */
+/* Naive forward and backward of each op in double: what tests and `doctor` compare with. Neither fast nor
+ * clever. */
 #ifndef CLARET_REF_REF_H
 #define CLARET_REF_REF_H
 
@@ -17,8 +18,8 @@ struct claret_ref {
 extern const struct claret_ref *const claret_ref_lists[];
 const struct claret_ref *claret_ref_find(const char *op); /* NULL: none */
 
-/* Fills `out` with what the rounding errors of each value of the node's outputs are proportional to: for a sum, the
- * sum of its terms' sizes. */
+/* Fills `out` with what the rounding errors of each value of the node's outputs are proportional to: for a
+ * sum, the sum of its terms' sizes. */
 enum claret_status claret_ref_scale(const struct claret_ref *ref, const struct claret_node *node,
                                     const struct claret_tensor *tensors, const double *const *in,
                                     double *const *out);

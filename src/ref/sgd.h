@@ -4,14 +4,17 @@
 
 #include "op/op.h"
 
-/* Changes *param, and *state where there is momentum (NULL: none). attr: op/sgd.h; step: op/batch.h's words. */
+/* Changes *param, and *state where there is momentum (NULL: none). attr: op/sgd.h; step: op/batch.h's words.
+ */
 void claret_ref_sgd_step(const struct claret_attr *attr, const double *step, double *param, double gradient,
                          double *state);
 
-/* What a node with fused gradients does at its end. gradient[i] belongs to params[i] (-1: not there) of the `count`
- * parameters. Without an update out[first], out[first + 1] … get those that are there; with one, the node's inputs
- * from `at` on are params, their states, step, and the outputs from `first` on are what it changes of them. */
-void claret_ref_gradients(const struct claret_node *node, const struct claret_tensor *tensors, int at, int first,
-                          int count, double *const *gradient, const double *const *in, double *const *out);
+/* What a node with fused gradients does at its end. gradient[i] belongs to params[i] (-1: not there) of the
+ * `count` parameters. Without an update out[first], out[first + 1] … get those that are there; with one, the
+ * node's inputs from `at` on are params, their states, step, and the outputs from `first` on are what it
+ * changes of them. */
+void claret_ref_gradients(const struct claret_node *node, const struct claret_tensor *tensors, int at,
+                          int first, int count, double *const *gradient, const double *const *in,
+                          double *const *out);
 
 #endif

@@ -1,14 +1,14 @@
-/* The run time: a device, buffers on it, plans made ready, their execution. The only stage that calls OpenCL; this header
- * shows none of it. `claret_rt_open_null` gives one that records instead of running, with no device.
- * One thread uses an rt at a time. */
+/* The run time: a device, buffers on it, plans made ready, their execution. The only stage that calls OpenCL;
+ * this header shows none of it. `claret_rt_open_null` gives one that records instead of running, with no
+ * device. One thread uses an rt at a time. */
 #ifndef CLARET_RT_RT_H
 #define CLARET_RT_RT_H
 
 #include "plan/plan.h"
 
 struct claret_rt;
-struct claret_pool;  /* buffers */
-struct claret_exec;  /* a plan made ready on a pool */
+struct claret_pool;   /* buffers */
+struct claret_exec;   /* a plan made ready on a pool */
 struct claret_ticket; /* something enqueued that can be waited for */
 
 struct claret_rt_options {
@@ -24,7 +24,8 @@ void claret_rt_close(struct claret_rt *rt);
 const struct claret_device_desc *claret_rt_device(const struct claret_rt *rt);
 /* "device 1 (0:1): NAME, PLATFORM, driver VERSION", and a note worth showing or "". */
 const char *claret_rt_describe(const struct claret_rt *rt);
-/* Tries a GEMM on CLBlast and sets the description's `clblast`; compiles CLBlast's kernels (said by claret_info). */
+/* Tries a GEMM on CLBlast and sets the description's `clblast`; compiles CLBlast's kernels (said by
+ * claret_info). */
 enum claret_status claret_rt_probe_gemm(struct claret_rt *rt);
 /* For claret_plan_options. `rt` as user. */
 size_t claret_rt_gemm_workspace(void *rt, const struct claret_gemm_call *gemm);
@@ -48,20 +49,22 @@ enum claret_status claret_pool_upload(struct claret_pool *pool, int buffer, uint
 void *claret_pool_memory(struct claret_pool *pool, int buffer);
 
 /* Builds the programs (several a moment where the driver allows), makes a kernel per launch and sets its
- * arguments. `plan` and `pool` must outlive the exec. CLARET_BUILD with the build log; CLARET_OPENCL where a fixed
- * work-group or local memory is beyond the device or the kernel; CLARET_INTERNAL for a plan that is wrong. */
+ * arguments. `plan` and `pool` must outlive the exec. CLARET_BUILD with the build log; CLARET_OPENCL where a
+ * fixed work-group or local memory is beyond the device or the kernel; CLARET_INTERNAL for a plan that is
+ * wrong. */
 enum claret_status claret_exec_create(struct claret_pool *pool, const struct claret_plan *plan,
                                       struct claret_exec **exec);
 void claret_exec_destroy(struct claret_exec *exec);
-/* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end. Does
- * not wait, but for the first GEMM of a kind, whose compilation is timed. */
+/* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end.
+ * Does not wait, but for the first GEMM of a kind, whose compilation is timed. */
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket **done);
-/* Runs every launch once, as claret_exec_run() does, and waits. seconds[i]: the time that launch i took on the device,
- * by profiling events; where the driver cannot tell (an end before its start, next to no time at all, longer than the
- * clock on the wall) and for GEMMs of a library, which are several kernels, it is the wall clock around that launch alone and
- * wall[i] is set. The first run of an exec waits after each launch to find out which are which. It runs on a queue of
- * its own, so that what is not profiled pays nothing. Null runtime: no time passes. */
+/* Runs every launch once, as claret_exec_run() does, and waits. seconds[i]: the time that launch i took on
+ * the device, by profiling events; where the driver cannot tell (an end before its start, next to no time at
+ * all, longer than the clock on the wall) and for GEMMs of a library, which are several kernels, it is the
+ * wall clock around that launch alone and wall[i] is set. The first run of an exec waits after each launch to
+ * find out which are which. It runs on a queue of its own, so that what is not profiled pays nothing. Null
+ * runtime: no time passes. */
 enum claret_status claret_exec_run_profiled(struct claret_exec *exec, double *seconds, bool *wall);
 /* Null runtime: how many times the launches were run; -1 on a real one. */
 long claret_exec_runs(const struct claret_exec *exec);

@@ -29,8 +29,8 @@ struct claret_attr {
 };
 
 struct claret_schema {
-    const char *name;   /* "conv2d" */
-    int inputs;         /* layers it takes */
+    const char *name;                    /* "conv2d" */
+    int inputs;                          /* layers it takes */
     const struct claret_attr_def *attrs; /* ends with key NULL; attr arrays are in this order */
 };
 

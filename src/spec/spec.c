@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-#define MAX_LAYERS 10000 /* names are looked up one by one, so the time goes with the square */
+#define MAX_LAYERS 10000   /* names are looked up one by one, so the time goes with the square */
 #define MAX_SIZE (1 << 24) /* of an input dimension: far above any real one, far below overflow */
 
 struct parser {
@@ -91,7 +91,8 @@ static enum claret_status take_name(struct parser *parser, const char *what, con
     if (end == parser->at) {
         if (end == parser->line_end)
             return fail_at(parser, end, "%s is missing at the end of the line", what);
-        return fail_at(parser, end, "unexpected %s where %s should begin", show_byte(*end, (char[16]){0}), what);
+        return fail_at(parser, end, "unexpected %s where %s should begin", show_byte(*end, (char[16]){0}),
+                       what);
     }
     if (end - parser->at > 200)
         return fail_at(parser, end, "%s is longer than 200 characters", what);
@@ -280,8 +281,9 @@ static enum claret_status parse_from(struct parser *parser, struct claret_layer 
         int from = strcmp(name, "input") == 0 ? -1 : find_layer(parser->spec, name);
         if (from < 0 && strcmp(name, "input") != 0) {
             int near = claret_nearest(name, layer_name, parser->spec);
-            return fail_at(parser, start + (at - value), "from=%s: no layer before this one is called '%s'%s%s%s",
-                           value, name, near >= 0 ? ": did you mean '" : "",
+            return fail_at(parser, start + (at - value),
+                           "from=%s: no layer before this one is called '%s'%s%s%s", value, name,
+                           near >= 0 ? ": did you mean '" : "",
                            near >= 0 ? parser->spec->layers[near].name : "", near >= 0 ? "'?" : "");
         }
         if (count < layer->schema->inputs)
@@ -299,7 +301,8 @@ static enum claret_status parse_key(struct parser *parser, struct claret_layer *
     const char *start, *key, *value_start, *value;
     CLARET_TRY(take_name(parser, "a key", &start, &key));
     if (parser->at == parser->line_end || *parser->at != '=')
-        return fail_at(parser, parser->at, "'%s' is not followed by '=': keys are written %s=VALUE", key, key);
+        return fail_at(parser, parser->at, "'%s' is not followed by '=': keys are written %s=VALUE", key,
+                       key);
     parser->at++;
     CLARET_TRY(take_value(parser, key, &value_start, &value));
     if (strcmp(key, "from") == 0) {
@@ -322,8 +325,8 @@ static enum claret_status parse_key(struct parser *parser, struct claret_layer *
     struct claret_text known = {0};
     for (int i = 0; attrs[i].key; i++)
         claret_text_add(&known, " %s", attrs[i].key);
-    enum claret_status status = fail_at(parser, start, "%s has no key '%s': it has%s", layer->schema->name, key,
-                                        known.data ? known.data : " none");
+    enum claret_status status = fail_at(parser, start, "%s has no key '%s': it has%s", layer->schema->name,
+                                        key, known.data ? known.data : " none");
     claret_text_drop(&known);
     return status;
 }
@@ -335,8 +338,8 @@ static enum claret_status prepare_layer(struct parser *parser, struct claret_lay
     while (attrs[count].key)
         count++;
     layer->attr = claret_arena_alloc(&parser->spec->arena, (count + 1) * sizeof *layer->attr);
-    layer->from = claret_arena_alloc(&parser->spec->arena,
-                                     ((size_t)layer->schema->inputs + 1) * sizeof *layer->from);
+    layer->from =
+        claret_arena_alloc(&parser->spec->arena, ((size_t)layer->schema->inputs + 1) * sizeof *layer->from);
     if (!layer->attr || !layer->from)
         return claret_no_memory();
     for (size_t i = 0; i < count; i++) {

@@ -16,8 +16,8 @@ struct claret_layer {
 
 struct claret_spec {
     struct claret_arena arena;
-    const char *file;  /* for messages */
-    int64_t input[3];  /* channels, height, width */
+    const char *file; /* for messages */
+    int64_t input[3]; /* channels, height, width */
     struct claret_layer *layers;
     int layer_count; /* at least 1 */
 };
@@ -29,7 +29,6 @@ void claret_spec_destroy(struct claret_spec *spec);
 
 /* CLARET_SHAPE, "file:line:column: layer NAME: …"; column 0: the layer's own. */
 enum claret_status claret_spec_shape_error(const struct claret_spec *spec, int layer, int column,
-                                           const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+                                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

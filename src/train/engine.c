@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory. */
+/* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory.
+ */
 #define EVAL_BATCH 128
 
 void claret_engine_finish(struct claret_engine *engine)
@@ -19,20 +20,25 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static enum claret_status plan_for(const struct claret_session *session, const struct claret_device_desc *device,
-                                   bool training, int64_t batch, struct claret_engine *engine)
+static enum claret_status plan_for(const struct claret_session *session,
+                                   const struct claret_device_desc *device, bool training, int64_t batch,
+                                   struct claret_engine *engine)
 {
     const struct claret_options *options = session->options;
     bool f32 = session->element == CLARET_F32;
     /* The fused ops' kernels are written for wide vectors. */
     bool fuse = !options->no_fuse && device->kind == CLARET_CLASS_CPU;
-    struct claret_graph_options graph = {.batch = batch, .training = training, .f32_images = f32,
-                                         .fuse = fuse, .fuse_update = fuse,
-                                         .momentum = options->momentum, .dampening = options->dampening,
-                                         .weight_decay = options->weight_decay, .nesterov = options->nesterov};
-    struct claret_plan_options plan_options = {.device = device,
-                                               .gemm_workspace = claret_rt_gemm_workspace,
-                                               .user = session->rt};
+    struct claret_graph_options graph = {.batch = batch,
+                                         .training = training,
+                                         .f32_images = f32,
+                                         .fuse = fuse,
+                                         .fuse_update = fuse,
+                                         .momentum = options->momentum,
+                                         .dampening = options->dampening,
+                                         .weight_decay = options->weight_decay,
+                                         .nesterov = options->nesterov};
+    struct claret_plan_options plan_options = {
+        .device = device, .gemm_workspace = claret_rt_gemm_workspace, .user = session->rt};
     const int64_t *in = session->network->spec->input;
     engine->batch = batch;
     claret_stage_layout(batch, in[0] * in[1] * in[2], f32 ? sizeof(float) : 1, &engine->layout);
@@ -95,7 +101,8 @@ static uint64_t memory_limit(const struct claret_session *session)
     return option && option < device ? option : device;
 }
 
-/* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both plans. */
+/* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both
+ * plans. */
 static enum claret_status plan_eval(const struct claret_session *session, const struct claret_plan *train,
                                     struct claret_engine *eval, uint64_t *bytes)
 {
@@ -129,11 +136,13 @@ static enum claret_status refuse(const struct claret_session *session, bool trai
 {
     char need[32], limit[32], most[96];
     uint64_t unused;
-    const char *of = session->options->max_memory == memory_limit(session) ? "--max-memory allows" : "the device has";
+    const char *of =
+        session->options->max_memory == memory_limit(session) ? "--max-memory allows" : "the device has";
     claret_format_bytes(memory_limit(session), limit);
     claret_format_bytes(bytes, need);
     if (!training)
-        return claret_fail(CLARET_DEVICE_MEMORY, "evaluating one image at a time needs %s, %s %s", need, of, limit);
+        return claret_fail(CLARET_DEVICE_MEMORY, "evaluating one image at a time needs %s, %s %s", need, of,
+                           limit);
     int64_t low = 0, high = session->options->batch_size;
     while (low + 1 < high) {
         int64_t middle = low + (high - low) / 2;
@@ -188,7 +197,8 @@ enum claret_status claret_engine_cache_folder(const char *option, char **folder)
     } else {
         static bool said;
         if (!said)
-            claret_warn("neither XDG_CACHE_HOME nor HOME is set: compiled programs are not kept (--cache-dir says where)");
+            claret_warn("neither XDG_CACHE_HOME nor HOME is set: compiled programs are not kept (--cache-dir "
+                        "says where)");
         said = true;
         return CLARET_OK;
     }

@@ -4,17 +4,17 @@
 
 #include "train/session.h"
 
-/* Plans session->eval and, where `training`, session->train. CLARET_DEVICE_MEMORY with the need, the limit and the
- * largest batch that fits. */
+/* Plans session->eval and, where `training`, session->train. CLARET_DEVICE_MEMORY with the need, the limit
+ * and the largest batch that fits. */
 enum claret_status claret_engine_plan(struct claret_session *session, bool training);
-/* The bytes of each buffer of a pool that serves both plans (NULL: none), which never run at the same time. Returns
- * how many. */
+/* The bytes of each buffer of a pool that serves both plans (NULL: none), which never run at the same time.
+ * Returns how many. */
 int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
                           uint64_t bytes[CLARET_PLAN_MAX_BUFFERS]);
 void claret_engine_finish(struct claret_engine *engine);
 
-/* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL, said
- * once, where there is neither. *folder is malloc'ed. */
+/* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL,
+ * said once, where there is neither. *folder is malloc'ed. */
 enum claret_status claret_engine_cache_folder(const char *option, char **folder);
 
 #endif

@@ -1,4 +1,5 @@
-/* Loss, accuracy and confusion matrix over a data set. The logits are read back and judged here, in double. */
+/* Loss, accuracy and confusion matrix over a data set. The logits are read back and judged here, in double.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -70,8 +71,8 @@ static enum claret_status run(struct claret_session *session, const struct clare
     return claret_session_drain(session);
 }
 
-enum claret_status claret_session_evaluate(struct claret_session *session, const struct claret_dataset *dataset,
-                                           struct claret_result **out)
+enum claret_status claret_session_evaluate(struct claret_session *session,
+                                           const struct claret_dataset *dataset, struct claret_result **out)
 {
     claret_error_clear();
     if (!session || !dataset || !out)

@@ -68,7 +68,8 @@ static enum claret_status check_dataset(const struct claret_network *network,
         return claret_fail(CLARET_SHAPE,
                            "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
                            "x%" PRId64 ": change its line 'input'",
-                           dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1], in[2]);
+                           dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1],
+                           in[2]);
     if (dataset->classes != network->classes)
         return claret_fail(CLARET_SHAPE,
                            "the data has %d classes, the network %s gives %d: change its last layer's "
@@ -242,7 +243,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
                                         const struct claret_batch *batch)
 {
     struct claret_flight *flight = &session->flight[session->slot];
-    struct claret_stage_header header = {.count = (uint32_t)count, .lr = (float)session->options->lr,
+    struct claret_stage_header header = {.count = (uint32_t)count,
+                                         .lr = (float)session->options->lr,
                                          .first = !session->stepped,
                                          .reset_loss = engine == &session->train && session->reset_loss};
     memcpy(memory, &header, sizeof header);
@@ -252,7 +254,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
     flight->loader = loader;
     if (batch)
         flight->batch = *batch;
-    CLARET_TRY(claret_pool_upload(session->pool, place->buffer, offset, bytes, memory, NULL, &flight->upload));
+    CLARET_TRY(
+        claret_pool_upload(session->pool, place->buffer, offset, bytes, memory, NULL, &flight->upload));
     CLARET_TRY(claret_exec_run(engine->exec, flight->upload, &flight->step));
     session->slot = (session->slot + 1) % CLARET_STAGE_SLOTS;
     return CLARET_OK;
@@ -271,9 +274,10 @@ enum claret_status claret_session_window(struct claret_session *session, struct 
     window->count = words[CLARET_STEP_LOSS_COUNT];
     window->bad = words[CLARET_STEP_BAD];
     if (window->bad)
-        return claret_fail(CLARET_NOT_FINITE,
-                           "the loss is not finite at step %zu: try a smaller --lr than %g, and look at the data",
-                           window->bad, session->options->lr);
+        return claret_fail(
+            CLARET_NOT_FINITE,
+            "the loss is not finite at step %zu: try a smaller --lr than %g, and look at the data",
+            window->bad, session->options->lr);
     return CLARET_OK;
 }
 
@@ -284,8 +288,8 @@ static enum claret_status check_batch(const struct claret_session *session, cons
                            session->train.batch);
     for (int i = 0; i < count; i++)
         if (labels[i] < 0 || labels[i] >= session->network->classes)
-            return claret_fail(CLARET_INVALID, "label %d of image %d: from 0 to %d is wanted", (int)labels[i], i,
-                               session->network->classes - 1);
+            return claret_fail(CLARET_INVALID, "label %d of image %d: from 0 to %d is wanted", (int)labels[i],
+                               i, session->network->classes - 1);
     return CLARET_OK;
 }
 
@@ -366,7 +370,8 @@ static enum claret_status find_parameter(const struct claret_session *session, c
         if (strcmp(session->weights[i].name, name) == 0) {
             size_t elements = (size_t)claret_shape_count(&session->weights[i].shape);
             if (elements != count)
-                return claret_fail(CLARET_SHAPE, "%s has %zu elements, %zu were given", name, elements, count);
+                return claret_fail(CLARET_SHAPE, "%s has %zu elements, %zu were given", name, elements,
+                                   count);
             *index = i;
             return CLARET_OK;
         }
@@ -424,7 +429,8 @@ enum claret_status claret_session_save(struct claret_session *session, const cha
         CLARET_GOTO(end, claret_pool_read(session->pool, place->buffer, place->offset, place->bytes,
                                           session->weights[i].values));
     }
-    CLARET_GOTO(end, claret_weights_save(path, session->weights, (int)claret_session_parameters(session), sha256));
+    CLARET_GOTO(end,
+                claret_weights_save(path, session->weights, (int)claret_session_parameters(session), sha256));
 end:
     free_values(session);
     return status;

@@ -35,9 +35,9 @@ struct claret_session {
     struct claret_engine train, eval; /* train.exec NULL: cannot train */
     enum claret_element element;
     struct claret_flight flight[CLARET_STAGE_SLOTS];
-    int slot;            /* the next to use; STEP_SLOT on the device runs along */
-    bool stepped;        /* the optimizer has made its first step */
-    bool reset_loss;     /* the next step begins a loss window */
+    int slot;                      /* the next to use; STEP_SLOT on the device runs along */
+    bool stepped;                  /* the optimizer has made its first step */
+    bool reset_loss;               /* the next step begins a loss window */
     struct claret_weight *weights; /* one for each parameter, values NULL */
     volatile sig_atomic_t stop;
     size_t steps, epochs, images;
@@ -46,18 +46,19 @@ struct claret_session {
 
 /* What the device keeps of the loss (op/batch.h). */
 struct claret_window {
-    double sum;          /* of the steps' losses */
-    size_t count;        /* steps */
+    double sum;   /* of the steps' losses */
+    size_t count; /* steps */
     float last;
-    size_t bad;          /* 1 + the first step whose loss was not finite; 0: none */
+    size_t bad; /* 1 + the first step whose loss was not finite; 0: none */
 };
 /* Waits for all steps so far. CLARET_NOT_FINITE where one's loss was not. */
 enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window);
 
 /* Waits for the flight in the next stage slot and gives its memory back. */
 enum claret_status claret_session_reuse(struct claret_session *session);
-/* Sends the slot `memory` (labels and images filled, the header is written here) and enqueues one run of `engine`.
- * The memory must stay until claret_session_reuse() or _drain(); `loader` (may be NULL) gets `batch` back then. */
+/* Sends the slot `memory` (labels and images filled, the header is written here) and enqueues one run of
+ * `engine`. The memory must stay until claret_session_reuse() or _drain(); `loader` (may be NULL) gets
+ * `batch` back then. */
 enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
                                         unsigned char *memory, int count, struct claret_loader *loader,
                                         const struct claret_batch *batch);

@@ -43,7 +43,7 @@ struct training {
     size_t steps, total;                     /* done and to do in this call */
     size_t images;
     double start, epoch_start, progress_at;
-    double epoch_loss;   /* sum of the windows read in this epoch */
+    double epoch_loss; /* sum of the windows read in this epoch */
     size_t epoch_steps, epoch_images;
 };
 
@@ -115,7 +115,8 @@ static enum claret_status run_step(struct training *training, struct claret_batc
         claret_loader_release(training->loader, batch);
         return status;
     }
-    CLARET_TRY(claret_session_queue(session, &session->train, batch->slot, batch->count, training->loader, batch));
+    CLARET_TRY(
+        claret_session_queue(session, &session->train, batch->slot, batch->count, training->loader, batch));
     session->stepped = true;
     session->reset_loss = false;
     session->steps++;
@@ -161,7 +162,8 @@ static enum claret_status run_steps(struct training *training)
     }
 }
 
-static enum claret_status check_data(const struct claret_session *session, const struct claret_dataset *dataset)
+static enum claret_status check_data(const struct claret_session *session,
+                                     const struct claret_dataset *dataset)
 {
     const int64_t *in = session->network->spec->input;
     if (!session->train.exec)
@@ -173,7 +175,8 @@ static enum claret_status check_data(const struct claret_session *session, const
 }
 
 enum claret_status claret_session_train(struct claret_session *session, const struct claret_dataset *dataset,
-                                        struct claret_run *run, const struct claret_train_callbacks *callbacks)
+                                        struct claret_run *run,
+                                        const struct claret_train_callbacks *callbacks)
 {
     claret_error_clear();
     if (!session || !dataset)

@@ -1,4 +1,5 @@
-/* safetensors files (https://huggingface.co/docs/safetensors: 8 bytes little-endian header size, JSON header, data). */
+/* safetensors files (https://huggingface.co/docs/safetensors: 8 bytes little-endian header size, JSON header,
+ * data). */
 #ifndef CLARET_TRAIN_WEIGHTS_H
 #define CLARET_TRAIN_WEIGHTS_H
 
@@ -12,12 +13,13 @@ struct claret_weight {
     float *values;
 };
 
-/* Same weights, same bytes: keys sorted, header padded with spaces to a multiple of 8, F32, no metadata. Atomic.
- * `sha256` (may be NULL) gets the file's digest. */
+/* Same weights, same bytes: keys sorted, header padded with spaces to a multiple of 8, F32, no metadata.
+ * Atomic. `sha256` (may be NULL) gets the file's digest. */
 enum claret_status claret_weights_save(const char *path, const struct claret_weight *weights, int count,
                                        char sha256[65]);
-/* Fills every `values`, or changes none: CLARET_FORMAT (broken, truncated, overlapping, foreign), CLARET_SHAPE; names the tensor.
- * The file must hold exactly these tensors (F32, any order, "__metadata__" ignored). */
+/* Fills every `values`, or changes none: CLARET_FORMAT (broken, truncated, overlapping, foreign),
+ * CLARET_SHAPE; names the tensor. The file must hold exactly these tensors (F32, any order, "__metadata__"
+ * ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 
 /* For tests: any tensor of a file (F32, I32, I64 or U8, as float). *values is malloc'ed. CLARET_NOT_FOUND. */
