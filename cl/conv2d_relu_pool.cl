@@ -72,11 +72,11 @@ __kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weig
                 INTS winner = 0;
 #pragma unroll
                 for (int p = 1; p < PI * PJ; p++) {
-                    const INTS better = (acc[t][p] > best) | (acc[t][p] != acc[t][p]); /* a NaN wins over all */
+                    const INTS better = isgreater(acc[t][p], best) | isnan(acc[t][p]); /* a NaN wins over all */
                     best = better ? acc[t][p] : best;
                     winner = better ? (INTS)p : winner;
                 }
-                const INTS cut = best <= 0.0f;
+                const INTS cut = islessequal(best, (FLOATS)0.0f);
                 best = cut ? (FLOATS)0.0f : best;
                 winner = cut ? (INTS)NONE : winner;
                 if (k + t >= K)
