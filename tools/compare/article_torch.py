@@ -2,7 +2,8 @@
 
 DataLoader with 2 workers, batch 4, shuffled, PIL image -> ToTensor -> Normalize, SimpleCNN, SGD, loss.item() each
 step. The dataset reads the files itself, because torchvision's accepts only the published bytes; the transforms are
-torchvision's where it is installed, else made by hand with the same work for each image. Ends with a line of JSON: images/s after the first WARM steps, in which the workers start.
+torchvision's where it is installed, else made by hand with the same work for each image. Ends with a line of JSON:
+images/s after the first WARM steps, in which the workers start.
 """
 import glob
 import json
