@@ -83,7 +83,8 @@ def amd(tools, targets, options, source, scratch):
         kernels = result[target] = {}
         for part in text.split("remark: Function Name: ")[1:]:
             def value(name):
-                return int(re.search(rf"remark: +{re.escape(name)}: (\d+)", part).group(1))
+                found = re.search(rf"remark: +{re.escape(name)}: (\d+)", part)
+                return int(found.group(1)) if found else 0  # not for a function that is no kernel
             kernels[re.match(r"\w+", part).group(0)] = (
                 value("VGPRs"), value("LDS Size [bytes/block]"), value("ScratchSize [bytes/lane]"),
                 4 * (value("VGPRs Spill") + value("SGPRs Spill")))
