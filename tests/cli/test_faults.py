@@ -91,14 +91,14 @@ class Kernels(harness.Case):
     def test_syntax_error_in_a_kernel(self):
         shutil.copytree(os.path.join(harness.source, "cl"), self.path("kernels"))
         self.run_claret(*TRAIN, "--kernel-dir", "kernels", "-o", "good")
-        with open(self.path("kernels/relu.cl"), "a", encoding="ascii") as file:
+        with open(self.path("kernels/batch.cl"), "a", encoding="ascii") as file:
             file.write("\nthis is no OpenCL C;\n")
-        with open(self.path("kernels/relu.cl"), encoding="ascii") as file:
+        with open(self.path("kernels/batch.cl"), encoding="ascii") as file:
             line = len(file.readlines())
-        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=rf"relu\.cl:{line}\b")
+        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=rf"batch\.cl:{line}\b")
         self.assertFalse(os.path.exists(self.path("bad")))
-        os.remove(self.path("kernels/relu.cl"))
-        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=r"relu\.cl")
+        os.remove(self.path("kernels/batch.cl"))
+        self.refused(*TRAIN, "--kernel-dir", "kernels", "-o", "bad", code=1, says=r"batch\.cl")
         self.refused(*TRAIN, "--kernel-dir", "nowhere", "-o", "bad", code=1, says="nowhere")
 
 

@@ -15,7 +15,11 @@ class Signals(harness.Case):
     def begin(self, *words, **keywords):
         """A training that has begun."""
         process = self.start(*LONG, *words, **keywords)
-        self.assertRegex(process.stdout.readline(), r"\A\[1,     1\] loss: ")
+        line = last = os.read(process.stdout.fileno(), 1)
+        while last not in (b"", b"\n"):  # a byte at a time: what follows is left for communicate()
+            last = os.read(process.stdout.fileno(), 1)
+            line += last
+        self.assertRegex(line.decode(), r"\A\[1,     1\] loss: ")
         return process
 
     def usable(self, folder):
