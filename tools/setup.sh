@@ -137,13 +137,14 @@ configure()
 find_device()
 {
     code=0
-    "$build/src/cli/claret" devices || code=$?
+    listed=$("$build/src/cli/claret" devices 2>&1) || code=$?
     if [ $code = 3 ] && ! have icd libpocl; then
         echo "No usable OpenCL device: PoCL makes one of the processor."
         install_missing "$needs_pocl"
         code=0
-        "$build/src/cli/claret" devices || code=$?
+        listed=$("$build/src/cli/claret" devices 2>&1) || code=$?
     fi
+    printf '%s\n' "$listed"
     [ $code = 0 ] || die "no usable OpenCL device (see above)"
 }
 
