@@ -6,7 +6,7 @@
 LIST has a line for each kernel in each specialisation that a run of the tests used:
     SOURCE ENTRY OPTIONS...        conv2d forward -cl-std=CL1.2 -DPAD=1
 (CLARET_TEST_KERNEL_LIST names the file that the tests append to.) Each program is compiled for one GPU of each
-vendor, and the first one of each source for more of them. Any warning is an error. The table on stdout shows
+vendor, and the first one of each kernel for more of them; of kernels made for CPUs a few are tried. Any warning is an error. The table on stdout shows
 registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one.
 Compilers (Debian): clang-15 libclc-15 libclc-15-dev (NVIDIA; and ptxas from a CUDA toolkit, without which it ends
 at PTX and knows no registers), rocm-device-libs (AMD), ocloc in intel-opencl-icd (Intel). --require: one that is
@@ -188,10 +188,23 @@ def compile_one(vendor, tools, job):
     return rows, fault
 
 
+FOR_CPUS = 2  # programs of each kind of CPU kernel that are compiled: the large ones take a GPU's compiler minutes
+
+
+def for_cpus(options):
+    """Kernels for work-items that own wide vectors: they must compile everywhere, but no GPU is given them unasked."""
+    return any(option.startswith(("-DLANES=", "-DWQ=")) for option in options)
+
+
 def compile_all(programs, tools, vendors, jobs):
-    seen, work = set(), []
+    seen, work, cpus = set(), [], {}
     for (source, options), entries in programs.items():
         new = not entries <= seen
+        if for_cpus(options):
+            kind = (source, tuple(sorted(entries)))
+            cpus[kind] = cpus.get(kind, 0) + 1
+            if cpus[kind] > FOR_CPUS:
+                continue
         seen |= entries
         for vendor in vendors:
             work.append((vendor, tools, ((source, options), entries, [FIRST[vendor]] + (MORE[vendor] if new else []))))
@@ -232,7 +245,7 @@ def main():
     show(rows)
     for fault in faults:
         print(fault, file=sys.stderr)
-    print(f"{len(programs)} programs, {len(rows)} kernels compiled, {len(faults)} programs failed")
+    print(f"{len(programs)} programs listed, {len(rows)} kernels compiled, {len(faults)} programs failed")
     return 1 if faults or not rows or (missing and arguments.require) else 0
 
 
