@@ -89,7 +89,7 @@ on_both()
 # One name a line: the usable devices; there must be one of PoCL's and one of rusticl's.
 both_listed()
 {
-    on_both "$build/src/cli/claret" devices --json >"$logs/both.json"
+    on_both "$build/src/cli/claret" devices --json >"$logs/both.json" 2>"$logs/both.txt"
     python3 -c '
 import json, sys
 listed = json.load(open(sys.argv[1]))
