@@ -237,6 +237,7 @@ CLARET_API enum claret_status claret_session_step(struct claret_session *session
                                                   const int32_t *labels, int count, float *loss);
 
 struct claret_result; /* of an evaluation */
+/* CLARET_NOT_FINITE: the mean loss is not. */
 CLARET_API enum claret_status claret_session_evaluate(struct claret_session *session,
                                                       const struct claret_dataset *dataset,
                                                       struct claret_result **result);
@@ -278,7 +279,8 @@ CLARET_API enum claret_status claret_run_check(const struct claret_options *opti
 
 /* Trains as the options say: epochs, max-steps, shuffling, workers, log-every. Returns CLARET_STOPPED
  * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first
- * bad step. `run` (may be NULL) gets log.csv. `callbacks` may be NULL. */
+ * bad step, or the weight that the last step left not finite. `run` (may be NULL) gets log.csv. `callbacks`
+ * may be NULL. */
 CLARET_API enum claret_status claret_session_train(struct claret_session *session,
                                                    const struct claret_dataset *dataset,
                                                    struct claret_run *run,

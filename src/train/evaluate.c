@@ -22,7 +22,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* One image. A NaN among the logits makes the loss NaN and the image wrong. */
+/* One image. A NaN among the logits makes the loss NaN. */
 static void judge(struct claret_result *result, const float *logits /* (classes) */, int32_t label)
 {
     int best = 0;
@@ -36,7 +36,7 @@ static void judge(struct claret_result *result, const float *logits /* (classes)
         sum += exp(logits[i] - largest);
     result->loss += log(sum) + largest - logits[label];
     result->confusion[(size_t)label * (size_t)result->classes + (size_t)best]++;
-    result->correct += best == label && !isnan(sum);
+    result->correct += best == label;
 }
 
 static enum claret_status queue_batch(struct claret_session *session, const struct claret_dataset *dataset,
@@ -97,6 +97,11 @@ enum claret_status claret_session_evaluate(struct claret_session *session,
     CLARET_GOTO(fail, run(session, dataset, result, logits));
     result->seconds = now() - start;
     result->loss /= (double)dataset->count;
+    if (!isfinite(result->loss)) {
+        status = claret_fail(CLARET_NOT_FINITE,
+                             "the loss over the test is not finite: look at the weights and at the data");
+        goto fail;
+    }
     free(logits);
     *out = result;
     return CLARET_OK;

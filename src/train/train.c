@@ -1,5 +1,6 @@
 /* The loop over epochs and batches. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -135,6 +136,30 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     return CLARET_OK;
 }
 
+/* The loss tells of a step's beginning: what the last update made of the weights, no step has seen. */
+static enum claret_status check_weights(struct claret_session *session)
+{
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
+        const char *name = claret_session_parameter_name(session, i);
+        size_t shape[4], bad = 0;
+        int rank;
+        size_t count = claret_session_parameter_shape(session, i, shape, &rank);
+        float *values = malloc(count * sizeof *values);
+        if (!values)
+            return claret_no_memory();
+        enum claret_status status = claret_session_read(session, name, values, count);
+        while (status == CLARET_OK && bad < count && isfinite(values[bad]))
+            bad++;
+        free(values);
+        CLARET_TRY(status);
+        if (bad < count)
+            return claret_fail(CLARET_NOT_FINITE,
+                               "%s is not finite after step %zu, the last: try a smaller --lr than %g", name,
+                               session->steps, session->options->lr);
+    }
+    return CLARET_OK;
+}
+
 /* After a stop: what there is of this epoch's loss. */
 static enum claret_status stop(struct training *training)
 {
@@ -144,6 +169,7 @@ static enum claret_status stop(struct training *training)
         CLARET_TRY(read_window(training, &window));
         training->session->loss = training->epoch_loss / (double)training->epoch_steps;
     }
+    CLARET_TRY(check_weights(training->session));
     return claret_fail(CLARET_STOPPED, "training was stopped after %zu steps", training->session->steps);
 }
 
@@ -154,8 +180,10 @@ static enum claret_status run_steps(struct training *training)
     for (;;) {
         struct claret_batch batch;
         CLARET_TRY(claret_loader_next(training->loader, &batch));
-        if (!batch.slot)
-            return claret_session_drain(session);
+        if (!batch.slot) {
+            CLARET_TRY(claret_session_drain(session));
+            return check_weights(session);
+        }
         CLARET_TRY(run_step(training, &batch));
         if (session->stop && training->steps < training->total)
             return stop(training);

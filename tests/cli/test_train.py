@@ -229,6 +229,8 @@ class Eval(harness.Case):
             self.refused(*words, name, code=1, says=name)
         self.refused(*words, "w/weights.safetensors", "--model", "other.net", code=1, says=r"conv1\.|fc\.")
         self.refused(*words, "", code=1, says="claret: ")
+        self.write("nan", data[:-4] + b"\0\0\xc0\x7f")
+        self.refused(*words, "nan", code=1, says="not finite")
 
 
 if __name__ == "__main__":
