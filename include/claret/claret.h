@@ -267,7 +267,8 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
 /* The folder of one training run: config.ini, log.csv, weights.safetensors. */
 struct claret_run;
 /* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into
- * it. CLARET_INVALID: it holds a run and the option `overwrite` is not set; CLARET_IO. */
+ * it; an earlier run's stays until claret_session_train() replaces its log.csv. CLARET_INVALID: it holds a
+ * run and the option `overwrite` is not set; CLARET_IO. */
 CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
                                                 const struct claret_network *network,
                                                 struct claret_run **run);

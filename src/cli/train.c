@@ -116,10 +116,13 @@ static int run(struct training *training, bool *stopped)
         claret_session_train(training->session, training->train, training->run, callbacks);
     claret_train_callbacks_destroy(callbacks);
     cli_progress_clear();
-    if (status != CLARET_OK && status != CLARET_STOPPED)
+    /* A log that cannot be written ends the training, and must not cost what was trained. */
+    if (status == CLARET_IO)
+        cli_failed(CLI_FAILED);
+    else if (status != CLARET_OK && status != CLARET_STOPPED)
         return cli_failed(cli_exit_code(status));
     const char *unheard = cli_out_error();
-    *stopped = status == CLARET_STOPPED || cli_signals_caught() || unheard;
+    *stopped = status != CLARET_OK || cli_signals_caught() || unheard;
     /* Before the test, which takes a while and may be interrupted too. */
     int code = save(training);
     if (code == CLI_DONE && unheard)
@@ -128,7 +131,7 @@ static int run(struct training *training, bool *stopped)
     else if (code == CLI_DONE && *stopped)
         cli_note("stopped after %zu steps, the weights are in %s", claret_session_steps(training->session),
                  training->weights);
-    return code;
+    return status == CLARET_IO ? CLI_FAILED : code;
 }
 
 /* ---- after -------------------------------------------------------------------------------------- */

@@ -19,10 +19,13 @@ static const char weights_name[] = "weights.safetensors";
 static const char log_name[] = "log.csv";
 static const char config_name[] = "config.ini";
 
+static const char *const names[] = {weights_name, log_name, config_name};
+
 struct claret_run {
     char *folder, *weights;
-    struct claret_file log;
+    struct claret_file log, config;
     bool logging; /* `log` is open */
+    bool waiting; /* `config` is written, but has not got its name yet */
 };
 
 /* The number after "NAME-" in a folder's name, 0 if it is another kind of name. */
@@ -56,7 +59,6 @@ static long next_number(const char *name)
 /* Whether any of a run's files is in `folder`; *file gets its name. */
 static bool holds_run(const char *folder, const char **file)
 {
-    static const char *const names[] = {weights_name, log_name, config_name};
     bool found = false;
 
     for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
@@ -105,6 +107,21 @@ done:
     return status;
 }
 
+/* What could be replaced only by a file: better said now than when training is over. */
+static enum claret_status check_files(const char *folder)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct stat info;
+        char *path = claret_path_join(folder, names[i]);
+        bool taken = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+        free(path);
+        if (taken)
+            return claret_fail(CLARET_IO, "%s/%s cannot be written: a folder of that name is there", folder,
+                               names[i]);
+    }
+    return CLARET_OK;
+}
+
 static enum claret_status check_folder(const struct claret_options *options, const char *folder)
 {
     const char *file = NULL;
@@ -114,6 +131,7 @@ static enum claret_status check_folder(const struct claret_options *options, con
                            "%s holds a run already (%s): choose another folder (--out), or replace its files "
                            "(--overwrite)",
                            folder, file);
+    CLARET_TRY(check_files(folder));
     return check_writable(folder);
 }
 
@@ -148,26 +166,31 @@ static enum claret_status make_numbered(const char *name, char **folder)
     return claret_fail(CLARET_IO, "no free number for a folder in " RUNS ": name one with the option out");
 }
 
-/* One section, one option a line, as INI readers take it. */
-static enum claret_status write_config(const struct claret_options *options, const char *folder)
+/* One section, one option a line, as INI readers take it. Where it replaces an earlier run's, it waits until
+ * that run's other files are replaced too: a training that comes to nothing leaves them with their own
+ * options. */
+static enum claret_status write_config(const struct claret_options *options, struct claret_run *run)
 {
-    struct claret_text text = {0};
-    char *path = claret_path_join(folder, config_name), *config = NULL;
-    enum claret_status status = path ? CLARET_OK : claret_no_memory();
+    char *path = claret_path_join(run->folder, config_name);
+    const char *file;
 
-    claret_text_add(&text, "# claret %s\n[train]\n", claret_version());
+    if (!path)
+        return claret_no_memory();
+    enum claret_status status = claret_file_create(path, &run->config);
+    free(path);
+    CLARET_TRY(status);
+    run->waiting = true;
+    fprintf(run->config.stream, "# claret %s\n[train]\n", claret_version());
     for (size_t i = 0; claret_options_key(i); i++) {
         const char *value = claret_options_get(options, claret_options_key(i));
-        claret_text_add(&text, "%s =%s%s\n", claret_options_key(i), value[0] ? " " : "", value);
+        fprintf(run->config.stream, "%s =%s%s\n", claret_options_key(i), value[0] ? " " : "", value);
     }
-    if (status == CLARET_OK)
-        status = claret_text_take(&text, &config);
-    if (status == CLARET_OK)
-        status = claret_file_write(path, config, strlen(config));
-    claret_text_drop(&text);
-    free(config);
-    free(path);
-    return status;
+    if (fflush(run->config.stream) != 0 || ferror(run->config.stream))
+        return claret_fail(CLARET_IO, "%s cannot be written: %s", run->config.path, strerror(errno));
+    if (holds_run(run->folder, &file))
+        return CLARET_OK;
+    run->waiting = false;
+    return claret_file_commit(&run->config);
 }
 
 static enum claret_status open_log(struct claret_run *run)
@@ -183,6 +206,15 @@ static enum claret_status open_log(struct claret_run *run)
     if (fputs("epoch,step,images,loss,lr,seconds\n", run->log.stream) < 0 || fflush(run->log.stream) != 0)
         return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
     return CLARET_OK;
+}
+
+static void drop_files(struct claret_run *run)
+{
+    if (run->logging)
+        claret_file_abandon(&run->log);
+    if (run->waiting)
+        claret_file_abandon(&run->config);
+    run->logging = run->waiting = false;
 }
 
 enum claret_status claret_run_create(const struct claret_options *options,
@@ -210,13 +242,11 @@ enum claret_status claret_run_create(const struct claret_options *options,
     made->weights = claret_path_join(made->folder, weights_name);
     CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
     CLARET_GOTO(failed, open_log(made));
-    CLARET_GOTO(failed, write_config(options, made->folder));
+    CLARET_GOTO(failed, write_config(options, made));
     *run = made;
     return CLARET_OK;
 failed:
-    if (made->logging)
-        claret_file_abandon(&made->log);
-    made->logging = false;
+    drop_files(made);
     if (made_folder && made->folder)
         rmdir(made->folder); /* it is empty: nothing half made stays */
     claret_run_destroy(made);
@@ -227,8 +257,7 @@ void claret_run_destroy(struct claret_run *run)
 {
     if (!run)
         return;
-    if (run->logging)
-        claret_file_abandon(&run->log);
+    drop_files(run);
     free(run->folder);
     free(run->weights);
     free(run);
@@ -256,9 +285,12 @@ enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step
     CLARET_TRY(claret_text_take(&row, &line));
     bool written = fputs(line, run->log.stream) >= 0 && fflush(run->log.stream) == 0;
     free(line);
-    if (!written)
-        return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
-    return CLARET_OK;
+    if (written)
+        return CLARET_OK;
+    enum claret_status status =
+        claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
+    drop_files(run); /* on a full disk the weights may find their place now */
+    return status;
 }
 
 enum claret_status claret_run_finish(struct claret_run *run)
@@ -266,5 +298,9 @@ enum claret_status claret_run_finish(struct claret_run *run)
     if (!run->logging)
         return CLARET_OK;
     run->logging = false;
-    return claret_file_commit(&run->log);
+    CLARET_TRY(claret_file_commit(&run->log));
+    if (!run->waiting)
+        return CLARET_OK;
+    run->waiting = false;
+    return claret_file_commit(&run->config);
 }

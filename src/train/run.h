@@ -10,8 +10,8 @@
 enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step, size_t images, double loss,
                                   double lr, double seconds);
 
-/* Training is over or interrupted: log.csv gets its name. No row can follow. Without it claret_run_destroy()
- * drops the log. A second call does nothing. */
+/* Training is over or interrupted: log.csv gets its name, and config.ini where it had to wait. No row can
+ * follow. Without it claret_run_destroy() drops them. A second call does nothing. */
 enum claret_status claret_run_finish(struct claret_run *run);
 
 /* The path of weights.safetensors in the folder. */

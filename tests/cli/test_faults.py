@@ -2,9 +2,7 @@
 import glob
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 
 import harness
@@ -57,34 +55,61 @@ class Streams(harness.Case):
 
 
 class Disks(harness.Case):
-    def test_full_disk(self):
-        """Weights are 146 KiB; the disk, or else the largest file allowed, has 64."""
+    def small_disk(self, size):
+        """The folder `small`, on a disk of that size; False: only root can have one."""
         os.mkdir(self.path("small"))
-        mounted = os.geteuid() == 0 and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", self.path("small")],
-            capture_output=True).returncode == 0
-        limit = None
-        if mounted:
-            self.addCleanup(subprocess.run, ["umount", self.path("small")], check=True)
-        else:
-            def limit():
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-        result = self.run_claret(*TRAIN, "--no-cache", "-o", "small/run", code=1, preexec_fn=limit)
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs",
+                                                self.path("small")], capture_output=True).returncode != 0:
+            return False
+        self.addCleanup(subprocess.run, ["umount", self.path("small")], check=True)
+        return True
+
+    def test_full_disk(self):
+        """Weights are 146 KiB, the disk has 64; without root, where they go is a device that is always full."""
+        if not self.small_disk("64k"):
+            os.mkdir(self.path("small/run"))
+            os.symlink("/dev/full", self.path("small/run/weights.safetensors"))
+        result = self.run_claret(*TRAIN, "--no-cache", "-o", "small/run", "--overwrite", code=1)
         self.assertRegex(result.err, r"claret: .*small/run/weights\.safetensors", str(result))
         self.assertNotIn("Weights:", result.out)
-        self.assertEqual(self.files("small/run"), ["config.ini", "log.csv"])
+        self.assertEqual([name for name in self.files("small/run") if not name.startswith("weights")],
+                         ["config.ini", "log.csv"])
+        self.assertFalse(os.path.isfile(self.path("small/run/weights.safetensors")))
+
+    def test_log_that_fills_the_disk(self):
+        """The training ends, and what was trained is saved."""
+        if not self.small_disk("200k"):
+            self.skipTest("a small disk takes root")
+        result = self.run_claret(*TRAIN, "-o", "small/run", "--epochs", "1000", "--log-every", "1", code=1)
+        self.assertRegex(result.err, r"(?m)^claret: small/run/log\.csv.* cannot be written", str(result))
+        self.assertEqual(self.weights_line(result.out)[0], "small/run/weights.safetensors")
+        self.assertEqual(self.files("small/run"), ["config.ini", "weights.safetensors"])
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
 
     def test_overwriting_keeps_the_old_until_the_new_is_whole(self):
         self.run_claret(*TRAIN, "-o", "here")
-        with open(self.path("here/weights.safetensors"), "rb") as file:
-            old = file.read()
-        # A diverging training ends with an error: the first run's weights stay.
+        old = {name: self.read("here", name) for name in self.files("here")}
+        # A diverging training ends with an error: the first run's files stay, and its options with them.
         result = self.run_claret(*TRAIN, "-o", "here", "--overwrite", "--lr", "1e8", code=1)
         self.assertRegex(result.err, r"not finite.*step \d+|step \d+.*not finite", str(result))
-        with open(self.path("here/weights.safetensors"), "rb") as file:
-            self.assertEqual(file.read(), old)
-        self.assertEqual(self.files("here"), ["config.ini", "log.csv", "weights.safetensors"])
+        self.assertEqual({name: self.read("here", name) for name in self.files("here")}, old)
+        self.run_claret(*TRAIN, "-o", "here", "--overwrite", "--lr", "0.01")
+        self.assertEqual(sorted(old), self.files("here"))
+        self.assertIn(b"lr = 0.01\n", self.read("here", "config.ini"))
+
+    def test_last_step_that_diverges(self):
+        """Each step's loss is finite, and what the last one makes of the weights is not; or of the test's loss."""
+        self.write("linear.net", "input 3 32 32\nflatten\nlinear out_features=10\n")
+        for words, says in ((("--model", "linear.net", "--weight-decay", "1e9"), r"is not finite after step \d+"),
+                            (("--lr", "1e8"), "loss over the test is not finite")):
+            result = self.run_claret(*TRAIN, "-o", "run", "--overwrite", *words, code=1)
+            steps = int(re.search(r"not finite at step (\d+)", result.err)[1])
+            result = self.run_claret(*TRAIN, "-o", "run", "--overwrite", *words, "--max-steps", str(steps - 1), code=1)
+            self.assertRegex(result.err, says, str(result))
+            self.assertEqual(os.path.exists(self.path("run/weights.safetensors")), "test" in says)
 
 
 class Kernels(harness.Case):

@@ -170,6 +170,9 @@ class Folder(harness.Case):
         self.refused(*TRAIN, "-o", "file", code=1, says="file")
         self.refused(*TRAIN, "-o", "file/below", code=1, says="file")
         self.refused(*TRAIN, "-o", "/proc/claret/run", code=1, says="/proc/claret")
+        for name in ("weights.safetensors", "log.csv", "config.ini"):
+            os.makedirs(self.path("taken-" + name, name))
+            self.refused(*TRAIN, "-o", "taken-" + name, "--overwrite", code=1, says=f"{name} cannot be written")
         os.mkdir(self.path("locked"))
         os.chmod(self.path("locked"), 0o555)
         if os.geteuid() != 0:  # root may write there all the same
