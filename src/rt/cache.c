@@ -17,15 +17,15 @@
 #include "rt/internal.h"
 
 #define CACHE_MAGIC "CLARETPB"
-#define CACHE_VERSION 1
+#define CACHE_VERSION 2
 #define CACHE_ENTRY_LIMIT ((size_t)256 << 20) /* bytes */
 #define CACHE_BYTES ((uint64_t)256 << 20)
 #define CACHE_SECONDS ((time_t)90 * 24 * 3600)
 #define LEFTOVER_SECONDS ((time_t)24 * 3600) /* a temporary file of a writer that died */
 
-/* magic (8 bytes), version, 0 (uint32 each), payload bytes (uint64), the payload's SHA-256 in hexadecimal
- * (64); numbers little-endian. */
-#define HEADER_BYTES 88
+/* magic (8 bytes), version, 0 (uint32 each), payload bytes (uint64), the payload's SHA-256 and the program's
+ * key in hexadecimal (64 each); numbers little-endian. */
+#define HEADER_BYTES 152
 
 static void put(unsigned char *bytes, uint64_t value, int count)
 {
@@ -33,7 +33,8 @@ static void put(unsigned char *bytes, uint64_t value, int count)
         bytes[i] = (unsigned char)(value >> (8 * i));
 }
 
-static void make_header(unsigned char header[HEADER_BYTES], const unsigned char *payload, size_t size)
+static void make_header(unsigned char header[HEADER_BYTES], const char *key, const unsigned char *payload,
+                        size_t size)
 {
     char digest[65];
     claret_sha256(payload, size, digest);
@@ -42,6 +43,8 @@ static void make_header(unsigned char header[HEADER_BYTES], const unsigned char 
     put(header + 12, 0, 4);
     put(header + 16, size, 8);
     memcpy(header + 24, digest, 64);
+    memset(header + 88, 0, 64);
+    memcpy(header + 88, key, strnlen(key, 64));
 }
 
 /* Failures here are not the caller's: their texts are taken out of the error record. */
@@ -119,7 +122,7 @@ bool claret_cache_load(struct claret_cache *cache, const char *key, unsigned cha
     }
     whole = bytes > HEADER_BYTES;
     if (whole) {
-        make_header(expected, (unsigned char *)data + HEADER_BYTES, bytes - HEADER_BYTES);
+        make_header(expected, key, (unsigned char *)data + HEADER_BYTES, bytes - HEADER_BYTES);
         whole = !memcmp(data, expected, HEADER_BYTES);
     }
     if (whole) {
@@ -141,7 +144,7 @@ void claret_cache_store(struct claret_cache *cache, const char *key, const unsig
     unsigned char *data =
         path && size <= CACHE_ENTRY_LIMIT - HEADER_BYTES ? malloc(size + HEADER_BYTES) : NULL;
     if (data) {
-        make_header(data, binary, size);
+        make_header(data, key, binary, size);
         memcpy(data + HEADER_BYTES, binary, size);
         if (claret_file_write(path, data, size + HEADER_BYTES) == CLARET_OK)
             cache->stored = true;
