@@ -80,7 +80,7 @@ static void test_line_ends(void **state)
 {
     (void)state;
     struct claret_spec *spec =
-        parse("input 1 2 3\r\n\r\nx = conv2d out_channels=1 kernel_size=1\r\nrelu\r\n");
+        parse("\xef\xbb\xbfinput 1 2 3\r\n\r\nx = conv2d out_channels=1 kernel_size=1\r\nrelu\r\n");
     assert_int_equal(spec->layer_count, 2);
     assert_int_equal(spec->layers[0].line, 3);
     assert_true(spec->layers[0].attr[1].i[1] == 1);
@@ -147,7 +147,8 @@ static const struct wrong wrongs[] = {
     {"input 3 4 4\n\377\n", "a.net:2:1: unexpected byte 0xff", NULL},
     {"input 3 4 4\nrelu, relu\n", "a.net:2:5: unexpected ','", NULL},
     {"input 3 4 4\n= relu\n", "a.net:2:1: unexpected '='", NULL},
-    {"\357\273\277input 3 4 4\nrelu\n", "a.net:1:1: unexpected byte 0xef", NULL},
+    {"input 3 4 4\ngr\303\266\303\237e = relu\n", "a.net:2:3: unexpected byte 0xc3 after 'gr'", NULL},
+    {"\357\273\277inptu 3 4 4\nrelu\n", "a.net:1:1: a network begins with its input", "inptu"},
 };
 
 static void test_errors(void **state)
@@ -180,6 +181,7 @@ static void test_long(void **state)
     assert_string_equal(spec->layers[1999].name, "relu2000");
     claret_spec_destroy(spec);
     static const char *const parts[3] = {"x", "relu from=x", "conv2d out_channels=1"};
+    static const char *const says[3] = {"longer than 200", "no layer before", "is wanted"};
     for (int part = 0; part < 3; part++) {
         claret_text_drop(&text);
         claret_text_add(&text, "input 1 1 1\n%s", parts[part]);
@@ -190,6 +192,7 @@ static void test_long(void **state)
         assert_int_equal(claret_spec_parse(text.data, "a.net", schemas, &spec), CLARET_NETWORK);
         assert_null(spec);
         assert_ptr_equal(strstr(claret_error(), "a.net:2:"), claret_error());
+        assert_non_null(strstr(claret_error(), says[part])); /* the value does not crowd it out */
     }
     claret_text_drop(&text);
 }

@@ -213,24 +213,24 @@ static enum claret_status parse_value(const struct parser *parser, const struct 
     case CLARET_ATTR_INT:
         fine = claret_parse_int(value, (int64_t)def->minimum, (int64_t)def->maximum, &attr->i[0]);
         if (!fine)
-            return fail_at(parser, start, "%s=%s: a whole number %s is wanted", def->key, value,
+            return fail_at(parser, start, "%s=%.60s: a whole number %s is wanted", def->key, value,
                            range_text(def, range));
         break;
     case CLARET_ATTR_PAIR:
         fine = parse_pair(value, def, attr->i);
         if (!fine)
-            return fail_at(parser, start, "%s=%s: a whole number %s, or two as HEIGHT,WIDTH, is wanted",
+            return fail_at(parser, start, "%s=%.60s: a whole number %s, or two as HEIGHT,WIDTH, is wanted",
                            def->key, value, range_text(def, range));
         break;
     case CLARET_ATTR_BOOL:
         fine = parse_bool(value, &attr->i[0]);
         if (!fine)
-            return fail_at(parser, start, "%s=%s: true or false is wanted", def->key, value);
+            return fail_at(parser, start, "%s=%.60s: true or false is wanted", def->key, value);
         break;
     case CLARET_ATTR_FLOAT:
         fine = claret_parse_double(value, &attr->f) && attr->f >= def->minimum && attr->f <= def->maximum;
         if (!fine)
-            return fail_at(parser, start, "%s=%s: a number from %g to %g is wanted", def->key, value,
+            return fail_at(parser, start, "%s=%.60s: a number from %g to %g is wanted", def->key, value,
                            def->minimum, def->maximum);
         break;
     }
@@ -259,7 +259,7 @@ static enum claret_status parse_input(struct parser *parser)
                            names[i]);
         CLARET_TRY(take_value(parser, names[i], &start, &value));
         if (!claret_parse_int(value, 1, MAX_SIZE, &parser->spec->input[i]))
-            return fail_at(parser, start, "input %s '%s': a whole number from 1 to %d is wanted", names[i],
+            return fail_at(parser, start, "input %s '%.60s': a whole number from 1 to %d is wanted", names[i],
                            value, MAX_SIZE);
     }
     skip_space(parser);
@@ -282,7 +282,7 @@ static enum claret_status parse_from(struct parser *parser, struct claret_layer 
         if (from < 0 && strcmp(name, "input") != 0) {
             int near = claret_nearest(name, layer_name, parser->spec);
             return fail_at(parser, start + (at - value),
-                           "from=%s: no layer before this one is called '%s'%s%s%s", value, name,
+                           "from=%.60s: no layer before this one is called '%.60s'%s%s%s", value, name,
                            near >= 0 ? ": did you mean '" : "",
                            near >= 0 ? parser->spec->layers[near].name : "", near >= 0 ? "'?" : "");
         }
@@ -399,6 +399,9 @@ static enum claret_status parse_layer(struct parser *parser, int *counts)
     }
     if (strcmp(word, "input") == 0)
         return fail_at(parser, start, "input stands once, on the first line");
+    if (parser->at < parser->line_end && !is_space(parser->at[-1]))
+        return fail_at(parser, parser->at, "unexpected %s after '%s'", show_byte(*parser->at, (char[16]){0}),
+                       word);
     CLARET_TRY(find_schema(parser, start, word, &layer->schema));
     layer->line = parser->line;
     layer->column = column_of(parser, start);
@@ -412,9 +415,6 @@ static enum claret_status parse_layer(struct parser *parser, int *counts)
         counts[op] += parser->schemas[op] == layer->schema;
     bool from_given = false;
     while (parser->at < parser->line_end) {
-        if (!is_space(parser->at[-1]))
-            return fail_at(parser, parser->at, "unexpected %s after '%s'",
-                           show_byte(*parser->at, (char[16]){0}), word);
         CLARET_TRY(parse_key(parser, layer, &from_given));
         skip_space(parser);
     }
@@ -432,6 +432,8 @@ static enum claret_status parse_lines(struct parser *parser, int *counts)
 {
     bool have_input = false;
     const char *next = parser->text;
+    if (strncmp(next, "\xef\xbb\xbf", 3) == 0)
+        next += 3; /* a byte order mark, as some editors put it before UTF-8 */
     while (*next) {
         parser->line++;
         parser->line_start = parser->at = next;
