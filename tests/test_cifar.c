@@ -192,6 +192,7 @@ static void test_binary_faults(void **state)
     /* A file of the split is missing, or is no file. */
     unlink(scratch("set/cifar-10-batches-bin/data_batch_1.bin"));
     expect_fails(set, CLARET_TRAIN, CLARET_NOT_FOUND, "data_batch_1.bin", "No such file");
+    assert_true(scratch_says(claret_error(), "Get it again: https://"));
     unlink(path);
     mkdir(path, 0700);
     expect_fails(set, CLARET_TEST, CLARET_IO, path, "a folder, not a file");
@@ -334,6 +335,11 @@ static void test_not_found(void **state)
     expect_fails(path, CLARET_TRAIN, CLARET_NOT_FOUND, "no CIFAR-10 in ", "--data shapes");
     scratch_write("nothing/cifar-10-binary.tar.gz", "", 0);
     expect_fails(path, CLARET_TRAIN, CLARET_NOT_FOUND, "not unpacked: tar -xzf ", scratch("nothing"));
+    if (geteuid() != 0) { /* whom nothing is closed to */
+        assert_int_equal(chmod(path, 0), 0);
+        expect_fails(path, CLARET_TRAIN, CLARET_IO, "data_batch_1.bin", "Permission denied");
+        assert_int_equal(chmod(path, 0700), 0);
+    }
     scratch_write("file", "", 0);
     expect_fails(scratch("file"), CLARET_TEST, CLARET_NOT_FOUND, "it is not a folder", "--data shapes");
     expect_fails("", CLARET_TEST, CLARET_INVALID, "needs a path", "");

@@ -38,8 +38,10 @@ int cli_open_data(const struct cli_args *args, enum claret_split split, const ch
 {
     struct claret_dataset *opened = NULL;
 
-    if (claret_dataset_open(claret_options_get(args->options, "data"), split, &opened) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
+    enum claret_status status =
+        claret_dataset_open(claret_options_get(args->options, "data"), split, &opened);
+    if (status != CLARET_OK)
+        return cli_failed(cli_exit_code(status));
     if (claret_dataset_limit(opened, (size_t)cli_number(args, limit)) != CLARET_OK) {
         claret_dataset_destroy(opened);
         return cli_failed(CLI_FAILED);

@@ -52,9 +52,8 @@ static enum claret_status check_size(const char *path)
         return CLARET_OK;
     fault = (uint64_t)info.st_size > FILE_BYTES ? "is not CIFAR-10's" : "is truncated";
     return claret_fail(CLARET_FORMAT,
-                       "%s: %lld bytes, where %zu are expected (%d images of %d bytes): the file %s\n"
-                       "Get it again: %s (MD5 %s)",
-                       path, (long long)info.st_size, FILE_BYTES, FILE_IMAGES, RECORD, fault, ADDRESS, MD5);
+                       "%s: %lld bytes, where %zu are expected (%d images of %d bytes): the file %s", path,
+                       (long long)info.st_size, FILE_BYTES, FILE_IMAGES, RECORD, fault);
 }
 
 static enum claret_status read_binary(const char *path, unsigned char *images, int32_t *labels)
@@ -257,7 +256,12 @@ static enum claret_status look(const char *folder, const struct layout *layout, 
         if (!path)
             return claret_no_memory();
         *found = stat(path, &info) == 0;
+        bool locked = !*found && errno == EACCES;
+        if (locked)
+            claret_fail(CLARET_IO, "%s: cannot be looked for: %s", path, strerror(EACCES));
         free(path);
+        if (locked)
+            return CLARET_IO;
     }
     return CLARET_OK;
 }
@@ -308,6 +312,8 @@ static enum claret_status read_split(const struct layout *layout, const char *fo
                               dataset->labels + (size_t)i * FILE_IMAGES);
         free(path);
     }
+    if (status == CLARET_FORMAT || status == CLARET_NOT_FOUND)
+        claret_error_context("Get it again: " ADDRESS " (MD5 " MD5 ")");
     if (status != CLARET_OK)
         return status;
     path = claret_path_join(folder, layout->names);

@@ -93,8 +93,10 @@ enum claret_status claret_dataset_open(const char *path, enum claret_split split
                                        struct claret_dataset **dataset)
 {
     claret_error_clear();
-    if (!path || !*path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
+    if (!path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
         return claret_fail(CLARET_INVALID, "claret_dataset_open: needs a path, a split and where to put it");
+    if (!*path)
+        return claret_fail(CLARET_INVALID, "data needs a path: of a folder with CIFAR-10, or shapes");
     if (strcmp(path, "shapes") == 0)
         return claret_shapes_create(split, dataset);
     return claret_cifar_open(path, split, dataset);

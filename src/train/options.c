@@ -157,9 +157,10 @@ const char *claret_options_key(size_t index)
 enum claret_status claret_options_check(const struct claret_options *options)
 {
     if (options->nesterov && (options->momentum == 0 || options->dampening != 0))
-        return claret_fail(CLARET_INVALID,
-                           "nesterov needs a momentum and a dampening of 0 (momentum is %g, dampening %g)",
-                           options->momentum, options->dampening);
+        return claret_fail(
+            CLARET_INVALID,
+            "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
+            options->momentum, options->dampening);
     return CLARET_OK;
 }
 

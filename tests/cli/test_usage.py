@@ -150,6 +150,7 @@ class Grammar(harness.Case):
                              "max-memory": ("lots", "-1G", "1.5G", "1T"), "log-every": ("0",)}.items():
             for value in values:
                 self.refused("train", f"--{name}={value}", code=2, says=f"--{name}: '{value}' is not")
+        self.refused("train", "--data=", code=2, says="data needs a path")
 
     def test_no_colours_without_a_terminal(self):
         result = self.run_claret("trian", code=2, env={"TERM": "xterm"})
