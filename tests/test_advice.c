@@ -308,6 +308,26 @@ static void test_advice_pocl(void **state)
     claret_devices_destroy(devices);
 }
 
+/* What the user's own variables hide. */
+static void test_advice_variables(void **state)
+{
+    (void)state;
+    struct claret_system system = {.root = root,
+                                   .allowed = allowed,
+                                   .vendors = "/no/where",
+                                   .pocl = "cuda",
+                                   .drivers = " ",
+                                   .noise = ""};
+    struct claret_devices *devices = list_start();
+    list_platform(devices, "Portable Computing Language");
+    list_results(devices, NULL);
+    assert_int_equal(claret_advise(devices, &system), CLARET_OK);
+    assert_non_null(strstr(claret_devices_advice(devices, 0), "OCL_ICD_VENDORS is set to \"/no/where\""));
+    assert_non_null(strstr(claret_devices_advice(devices, 1), "POCL_DEVICES asks for, \"cuda\""));
+    assert_non_null(strstr(claret_devices_advice(devices, 2), "No device can be used"));
+    claret_devices_destroy(devices);
+}
+
 /* Two GPUs, one of them offered: a paragraph for the other alone. */
 static void test_advice_two(void **state)
 {
@@ -332,7 +352,7 @@ int main(void)
         ON_SYSTEM(test_advice_rusticl),    ON_SYSTEM(test_advice_nvidia),
         ON_SYSTEM(test_advice_kernel),     ON_SYSTEM(test_advice_board),
         ON_SYSTEM(test_advice_nothing),    ON_SYSTEM(test_advice_pocl),
-        ON_SYSTEM(test_advice_two),
+        ON_SYSTEM(test_advice_variables),  ON_SYSTEM(test_advice_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -305,22 +305,34 @@ static enum claret_status advise_gpu(struct search *search, const struct gpu *gp
 }
 
 /* PoCL drops its devices without a word when it has no place for what it compiles. */
-static enum claret_status advise_pocl(struct claret_devices *devices)
+static enum claret_status advise_pocl(struct claret_devices *devices, const char *wanted)
 {
+    bool there = false;
     for (size_t i = 0; i < devices->platform_count; i++)
-        if (devices->platforms[i].devices == 0 &&
-            strcmp(devices->platforms[i].text[CLARET_PLATFORM_NAME], "Portable Computing Language") == 0)
-            return claret_devices_add_advice(
-                devices,
-                "PoCL is installed and offers no device, most often because it cannot write to its cache "
-                "folder ($XDG_CACHE_HOME/pocl, else ~/.cache/pocl): set HOME or XDG_CACHE_HOME to a folder "
-                "that can be written to, or: export POCL_CACHE_DIR=/tmp/pocl-$USER");
-    return CLARET_OK;
+        there |= devices->platforms[i].devices == 0 &&
+                 strcmp(devices->platforms[i].text[CLARET_PLATFORM_NAME], "Portable Computing Language") == 0;
+    if (!there)
+        return CLARET_OK;
+    if (wanted != NULL && *wanted != '\0')
+        return claret_devices_add_advice(devices,
+                                         "PoCL is installed and offers no device: it may not have what "
+                                         "POCL_DEVICES asks for, \"%s\". Unset that to have what there is.",
+                                         wanted);
+    return claret_devices_add_advice(
+        devices, "PoCL is installed and offers no device, most often because it cannot write to its cache "
+                 "folder ($XDG_CACHE_HOME/pocl, else ~/.cache/pocl): set HOME or XDG_CACHE_HOME to a folder "
+                 "that can be written to, or: export POCL_CACHE_DIR=/tmp/pocl-$USER");
 }
 
-static enum claret_status advise_nothing(struct claret_devices *devices, const char *noise)
+static enum claret_status advise_nothing(struct claret_devices *devices, const struct claret_system *system)
 {
-    CLARET_TRY(advise_pocl(devices));
+    const char *vendors = system->vendors, *noise = system->noise;
+    if (vendors != NULL && *vendors != '\0')
+        CLARET_TRY(claret_devices_add_advice(devices,
+                                             "OCL_ICD_VENDORS is set to \"%s\", and no driver is looked for "
+                                             "elsewhere. Unset it to have what is installed.",
+                                             vendors));
+    CLARET_TRY(advise_pocl(devices, system->pocl));
     if (*noise != '\0')
         CLARET_TRY(claret_devices_add_advice(devices, "While devices were listed, drivers wrote%s", noise));
     return claret_devices_add_advice(devices,
@@ -350,7 +362,7 @@ enum claret_status claret_advise(struct claret_devices *devices, const struct cl
     for (size_t i = 0; i < devices->device_count; i++)
         usable |= devices->devices[i].number[CLARET_DEVICE_USABLE] != 0;
     if (status == CLARET_OK && !usable)
-        status = advise_nothing(devices, system->noise);
+        status = advise_nothing(devices, system);
     free(search);
     return status;
 }

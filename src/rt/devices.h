@@ -96,7 +96,9 @@ enum claret_status claret_enumerate(const struct claret_enumerate_options *optio
 struct claret_system {
     const char *root;                  /* before "/sys" and "/dev" */
     bool (*allowed)(const char *path); /* to read and write it */
-    const char *rusticl;               /* RUSTICL_ENABLE, NULL: not set */
+    const char *rusticl;               /* RUSTICL_ENABLE, NULL: not set; the next two likewise */
+    const char *vendors;               /* OCL_ICD_VENDORS as the user set it */
+    const char *pocl;                  /* POCL_DEVICES */
     const char *drivers;               /* names of the installed .icd files, a space after each */
     const char *noise;                 /* ": " and what drivers wrote while they listed devices, or "" */
 };

@@ -195,6 +195,9 @@ static enum claret_status advise(const struct claret_enumerate_options *options,
         struct claret_system system = {.root = options->root,
                                        .allowed = allowed,
                                        .rusticl = getenv("RUSTICL_ENABLE"),
+                                       /* with a folder of drivers' own it is set to that */
+                                       .vendors = drivers->folder ? NULL : getenv("OCL_ICD_VENDORS"),
+                                       .pocl = getenv("POCL_DEVICES"),
                                        .drivers = names.data,
                                        .noise = noise};
         status = claret_advise(devices, &system);

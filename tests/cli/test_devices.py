@@ -52,6 +52,7 @@ class Devices(harness.Case):
         result = self.run_claret("devices", code=3, env=env)
         self.assertIn("no usable OpenCL device", result.err)
         self.assertIn("pocl-opencl-icd", result.out)  # what to install
+        self.assertIn("OCL_ICD_VENDORS is set to", result.out)
         self.assertEqual(self.json(self.run_claret("devices", "--json", code=3, env=env)),
                          {"platforms": [], "devices": []})
         result = self.refused(*harness.TRAIN, code=3, says="no usable OpenCL device", env=env)
