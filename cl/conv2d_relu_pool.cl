@@ -19,9 +19,6 @@
 #ifndef CHUNKS
 #define CHUNKS 1
 #endif
-#ifndef UPDATE
-#define UPDATE 0
-#endif
 
 #define Q (SW * PJ)
 #define SEGMENTS ((OW + LANES - 1) / LANES)
@@ -92,17 +89,6 @@ __kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weig
             }
         }
 }
-
-#define GRADIENT_PARAMETERS                                                                                  \
-    TENSOR(float, weight), TENSOR(float, bias), TENSOR(float, weight_state), TENSOR(float, bias_state),       \
-        CONST_TENSOR(uint, step), float momentum, float keep, float weight_decay
-#if UPDATE
-#define FINISH(name, i, g)                                                                                   \
-    sgd_step(name##_base + name##_offset + (i), g, name##_state_base + name##_state_offset + (i),             \
-             step_base + step_offset, momentum, keep, weight_decay)
-#else
-#define FINISH(name, i, g) (name##_base + name##_offset)[i] = (g)
-#endif
 
 /* Gradients of weight (K, C, R, S) and bias (K) from dy and index (N, K, OH, OW), over the images of a chunk. One
  * chunk: the gradients (overwritten) or the update of the parameters; several: parts (CHUNKS, K*C*R*S + K), to be added by

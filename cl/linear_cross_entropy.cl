@@ -115,21 +115,6 @@ __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
         loss_of(logits[i], labels, n + i, step[STEP_COUNT], losses, dlogits);
 }
 
-#define GRADIENT_PARAMETERS                                                                                  \
-    TENSOR(float, weight_out), TENSOR(float, bias_out), TENSOR(float, weight_state),                          \
-        TENSOR(float, bias_state), CONST_TENSOR(uint, step), float momentum, float keep, float weight_decay
-#if UPDATE
-#define FINISH(name, i, g)                                                                                   \
-    sgd_step(name##_out_base + name##_out_offset + (i), g, name##_state_base + name##_state_offset + (i),     \
-             step_base + step_offset, momentum, keep, weight_decay)
-#define FINISH_VECTOR(name, i, g)                                                                            \
-    sgd_step_vector(name##_out_base + name##_out_offset + (i), g, name##_state_base + name##_state_offset + (i), \
-                    step_base + step_offset, momentum, keep, weight_decay)
-#else
-#define FINISH(name, i, g) (name##_out_base + name##_out_offset)[i] = (g)
-#define FINISH_VECTOR(name, i, g) STORE(g, name##_out_base + name##_out_offset + (i))
-#endif
-
 /* Overwrites dx (N, F) where HAS_DX; overwrites the gradients of weight (O, F) and bias (O), or updates these (weight_out is
  * weight then). An item does BLOCK vectors of features for all images; what dx needs of the weights it reads before it
  * changes them. Items: (ceil(ceil(F / LANES) / BLOCK)). */
@@ -139,7 +124,11 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
     USE_CONST(float, dy);
     USE_CONST(float, x);
     USE(float, dx);
+#if UPDATE /* through the pointer that it is changed by: the two may not be taken for different */
+    __global const float *weight = weight_out_base + weight_out_offset;
+#else
     __global const float *weight = weight_base + weight_offset;
+#endif
     const int item = get_global_id(0);
     for (int f = item * BLOCK * LANES; f < min((item + 1) * BLOCK * LANES, WHOLE); f += LANES)
         for (int o = 0; o < O; o += OT) {

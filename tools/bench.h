@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "bench_flags.h"
 #include "rt/rt.h"
 #include "train/session.h"
@@ -17,7 +18,6 @@ struct bench_spread {
 /* Sorts `values`; count > 0. */
 struct bench_spread bench_spread(double *values, size_t count);
 double bench_median(double *values, size_t count);
-double bench_now(void); /* seconds */
 
 /* ---- results (bench_output.c) ---------------------------------------------------------------------------
  */

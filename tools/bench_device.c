@@ -69,10 +69,10 @@ static struct claret_kernel_call *set_kernel(struct probe *probe, const char *en
 static enum claret_status timed_run(struct claret_exec *exec, double *seconds)
 {
     struct claret_ticket *done = NULL;
-    double start = bench_now();
+    double start = claret_clock();
     CLARET_TRY(claret_exec_run(exec, NULL, &done));
     CLARET_TRY(claret_ticket_wait(done));
-    *seconds = bench_now() - start;
+    *seconds = claret_clock() - start;
     return CLARET_OK;
 }
 
@@ -104,12 +104,12 @@ static enum claret_status measure_rate(struct probe *probe, int at, double work,
         CLARET_GOTO(cleanup, ready(probe, at, rounds, &exec, &seconds));
     }
     for (int r = 0; r < probe->repeat; r++) {
-        double end = bench_now() + probe->seconds;
+        double end = claret_clock() + probe->seconds;
         rates[r] = 0;
         do {
             CLARET_GOTO(cleanup, timed_run(exec, &seconds));
             rates[r] = fmax(rates[r], work * rounds / seconds);
-        } while (bench_now() < end);
+        } while (claret_clock() < end);
     }
     *rate = bench_spread(rates, (size_t)probe->repeat);
 cleanup:
@@ -171,11 +171,11 @@ static enum claret_status measure_launch(struct probe *probe, int count, struct 
     CLARET_GOTO(cleanup, claret_exec_create(probe->pool, &probe->plan, &exec));
     CLARET_GOTO(cleanup, timed_run(exec, &seconds[0]));
     for (int r = 0; r < probe->repeat; r++) {
-        double end = bench_now() + probe->seconds;
+        double end = claret_clock() + probe->seconds;
         size_t runs = 0;
         do
             CLARET_GOTO(cleanup, timed_run(exec, &seconds[runs++]));
-        while (runs < 256 && bench_now() < end);
+        while (runs < 256 && claret_clock() < end);
         medians[r] = bench_median(seconds, runs) / count;
     }
     *spread = bench_spread(medians, (size_t)probe->repeat);
@@ -191,13 +191,13 @@ static enum claret_status measure_read_back(struct probe *probe, struct bench_sp
     uint32_t word;
     CLARET_TRY(claret_pool_read(probe->pool, 0, 0, sizeof word, &word)); /* new programs are saved here */
     for (int r = 0; r < probe->repeat; r++) {
-        double end = bench_now() + probe->seconds;
+        double end = claret_clock() + probe->seconds;
         size_t runs = 0;
         do {
-            double start = bench_now();
+            double start = claret_clock();
             CLARET_TRY(claret_pool_read(probe->pool, 0, 0, sizeof word, &word));
-            seconds[runs++] = bench_now() - start;
-        } while (runs < 256 && bench_now() < end);
+            seconds[runs++] = claret_clock() - start;
+        } while (runs < 256 && claret_clock() < end);
         medians[r] = bench_median(seconds, runs);
     }
     *spread = bench_spread(medians, (size_t)probe->repeat);

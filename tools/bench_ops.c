@@ -190,14 +190,14 @@ static enum claret_status time_launches(const struct ops *ops, struct claret_exe
     for (int i = 0; status == CLARET_OK && i < 2; i++) /* compiles; then finds out how to time each */
         status = claret_exec_run_profiled(exec, seconds, wall);
     for (size_t r = 0; status == CLARET_OK && r < repeat; r++) {
-        double end = bench_now() + ops->args->seconds;
+        double end = claret_clock() + ops->args->seconds;
         size_t done = 0;
         do {
             status = claret_exec_run_profiled(exec, seconds, wall);
             runs[done] = 0;
             for (int i = 0; i < count; i++)
                 runs[done] += seconds[i];
-        } while (status == CLARET_OK && ++done < RUNS && bench_now() < end);
+        } while (status == CLARET_OK && ++done < RUNS && claret_clock() < end);
         medians[r] = status == CLARET_OK ? bench_median(runs, done) : 0;
     }
     if (status == CLARET_OK)

@@ -142,16 +142,16 @@ static enum claret_status queue_steps(const struct step *step, struct claret_tic
 static enum claret_status run_for(const struct step *step, double seconds, double *step_seconds)
 {
     struct claret_ticket *last = NULL, *next;
-    double start = bench_now(), elapsed;
+    double start = claret_clock(), elapsed;
     size_t turns = 0;
     do {
         CLARET_TRY(queue_steps(step, &next));
         CLARET_TRY(claret_ticket_wait(last));
         last = next;
-        elapsed = bench_now() - start;
+        elapsed = claret_clock() - start;
     } while (++turns < 2 || elapsed < seconds);
     CLARET_TRY(claret_ticket_wait(last));
-    *step_seconds = (bench_now() - start) / ((double)turns * step->queue);
+    *step_seconds = (claret_clock() - start) / ((double)turns * step->queue);
     return CLARET_OK;
 }
 
@@ -169,7 +169,7 @@ static enum claret_status warm_up(struct step *step)
 
 static enum claret_status profile(struct step *step, int repeat)
 {
-    double end = bench_now() + step->args->seconds / 2;
+    double end = claret_clock() + step->args->seconds / 2;
     size_t runs = 0;
     if (repeat == 0) /* the first run waits after each launch: that time is not the others' */
         CLARET_TRY(claret_exec_run_profiled(step->session->train.exec, step->seconds, step->wall));
@@ -179,7 +179,7 @@ static enum claret_status profile(struct step *step, int repeat)
             step->samples[l * PROFILED + runs] = step->seconds[l];
             step->ever_wall[l] |= step->wall[l];
         }
-    } while (++runs < PROFILED && bench_now() < end);
+    } while (++runs < PROFILED && claret_clock() < end);
     for (size_t l = 0; l < step->launches; l++)
         step->medians[l * (size_t)step->args->repeat + (size_t)repeat] =
             bench_median(&step->samples[l * PROFILED], runs);

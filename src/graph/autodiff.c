@@ -15,11 +15,7 @@ int claret_build_grad(struct claret_build *build, int tensor)
         return build->grad[tensor];
     const struct claret_graph *graph = build->graph;
     struct claret_tensor of = graph->tensors[tensor];
-    const char *name = claret_arena_printf(&build->graph->arena, "%s.grad", of.name);
-    if (!name) {
-        build->failed = true;
-        name = "";
-    }
+    const char *name = claret_build_name(build, "%s.grad", of.name);
     int grad = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, of.dtype, of.shape);
     if (of.home == CLARET_HOME_PARAMS) {
         graph->tensors[grad].home = CLARET_HOME_GRADS;
@@ -34,11 +30,7 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
                                       const struct claret_node *parent, const char *suffix, const int *in,
                                       int in_count, const int *out, int out_count)
 {
-    const char *name = claret_arena_printf(&build->graph->arena, "%s.%s", parent->name, suffix);
-    if (!name) {
-        build->failed = true;
-        name = "";
-    }
+    const char *name = claret_build_name(build, "%s.%s", parent->name, suffix);
     struct claret_node *node = claret_build_add_node(build, op, name, parent->layer, parent->attr);
     memcpy(node->chain, parent->chain, sizeof node->chain);
     if (in_count)
@@ -73,11 +65,7 @@ void claret_build_input(struct claret_node *node, int tensor)
 int claret_build_between(struct claret_build *build, const struct claret_node *node, const char *suffix,
                          enum claret_dtype dtype, struct claret_shape shape)
 {
-    const char *name = claret_arena_printf(&build->graph->arena, "%s.%s", node->name, suffix);
-    if (!name) {
-        build->failed = true;
-        name = "";
-    }
+    const char *name = claret_build_name(build, "%s.%s", node->name, suffix);
     return claret_build_add_tensor(build, name, CLARET_HOME_ARENA, dtype, shape);
 }
 
@@ -88,11 +76,7 @@ static int state_of(struct claret_build *build, int param)
     if (param < 0 || graph->all_state < 0)
         return -1;
     struct claret_tensor of = graph->tensors[param];
-    const char *name = claret_arena_printf(&graph->arena, "%s.momentum", of.name);
-    if (!name) {
-        build->failed = true;
-        name = "";
-    }
+    const char *name = claret_build_name(build, "%s.momentum", of.name);
     int state = claret_build_add_tensor(build, name, CLARET_HOME_STATE, of.dtype, of.shape);
     graph->tensors[state].base = graph->all_state;
     graph->tensors[state].base_offset = of.base_offset;

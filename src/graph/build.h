@@ -17,6 +17,8 @@ struct claret_build {
     bool too_large;          /* a tensor was; the error is recorded */
 };
 
+/* A text that lives as long as the graph; never NULL: without memory the build fails in the end. */
+const char *claret_build_name(struct claret_build *build, const char *format, ...) CLARET_PRINTF(2, 3);
 /* A tensor with memory of its own; its name is copied. */
 int claret_build_add_tensor(struct claret_build *build, const char *name, enum claret_home home,
                             enum claret_dtype dtype, struct claret_shape shape);

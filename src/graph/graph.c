@@ -23,6 +23,19 @@
 
 /* ---- adding ---- */
 
+const char *claret_build_name(struct claret_build *build, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *name = claret_arena_strdup(&build->graph->arena, text);
+    if (!name)
+        build->failed = true;
+    return name ? name : "";
+}
+
 int claret_build_add_tensor(struct claret_build *build, const char *name, enum claret_home home,
                             enum claret_dtype dtype, struct claret_shape shape)
 {
@@ -32,15 +45,11 @@ int claret_build_add_tensor(struct claret_build *build, const char *name, enum c
         return graph->tensor_count - 1;
     }
     int id = graph->tensor_count++;
-    graph->tensors[id] = (struct claret_tensor){.name = claret_arena_strdup(&graph->arena, name),
+    graph->tensors[id] = (struct claret_tensor){.name = claret_build_name(build, "%s", name),
                                                 .home = home,
                                                 .dtype = dtype,
                                                 .shape = shape,
                                                 .base = -1};
-    if (!graph->tensors[id].name) {
-        build->failed = true;
-        graph->tensors[id].name = "";
-    }
     build->grad[id] = -1;
     return id;
 }

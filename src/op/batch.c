@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/op.h"
+#include "op/vectors.h"
 
 #define ALIGN 128
 
@@ -113,10 +114,7 @@ static void load_rows_emit(struct claret_emit *emit, const struct claret_node *n
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
-    bool fine = problem->node->attr || problem->device->kind == CLARET_CLASS_CPU;
-    if (!fine)
-        snprintf(reason, 128, "no CPU device");
-    return fine;
+    return problem->node->attr || claret_vector_device(problem->device, reason);
 }
 
 /* in: step, losses (N) or -1 where there is no training; out: step (its words) */

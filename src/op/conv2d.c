@@ -3,7 +3,8 @@
 #include "op/conv2d.h"
 
 #include <math.h>
-#include <stdio.h>
+
+#include "op/vectors.h"
 
 #define LARGE (1 << 24)
 
@@ -23,11 +24,13 @@ static const struct claret_op conv2d, conv2d_dw;
 
 /* ---- shape and gradient ---- */
 
-/* Extent of the output in one direction; less than 1: the kernel does not fit. */
-static int64_t extent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation)
+void claret_conv_extents(const struct claret_attr *attr, const struct claret_shape *x, int64_t out[2])
 {
-    int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
-    return room < 0 ? 0 : room / stride + 1;
+    for (int d = 0; d < 2; d++) {
+        int64_t span = attr[CLARET_CONV_DILATION].i[d] * (attr[CLARET_CONV_KERNEL].i[d] - 1) + 1;
+        int64_t room = x->dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] - span;
+        out[d] = room < 0 ? 0 : room / attr[CLARET_CONV_STRIDE].i[d] + 1;
+    }
 }
 
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
@@ -44,10 +47,10 @@ enum claret_status claret_conv_build(struct claret_build *build, struct claret_n
                                   "in_channels is %lld, but its input has %lld channels",
                                   (long long)attr[CLARET_CONV_IN_CHANNELS].i[0], (long long)c);
     int64_t out[2];
+    claret_conv_extents(attr, &in, out);
     for (int d = 0; d < 2; d++) {
         int64_t kernel = attr[CLARET_CONV_KERNEL].i[d], padding = attr[CLARET_CONV_PADDING].i[d];
         int64_t dilation = attr[CLARET_CONV_DILATION].i[d];
-        out[d] = extent(in.dim[2 + d], kernel, attr[CLARET_CONV_STRIDE].i[d], padding, dilation);
         if (out[d] < 1)
             return claret_build_error(
                 build, node, &attr[CLARET_CONV_KERNEL],
@@ -278,10 +281,7 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
-    bool fine = problem->device->kind == CLARET_CLASS_CPU;
-    if (!fine)
-        snprintf(reason, 128, "no CPU device");
-    return fine;
+    return claret_vector_device(problem->device, reason);
 }
 
 /* The two forms of a solver: an item for each element, or for each row of a plane. */

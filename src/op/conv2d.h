@@ -23,6 +23,8 @@ struct claret_conv {
 /* `x` or dx, and `y` or dy, of the node with those attributes. */
 struct claret_conv claret_conv_problem(const struct claret_attr *attr, const struct claret_tensor *x,
                                        const struct claret_tensor *y);
+/* Height and width of the output on images x (N, C, H, W); less than 1: the kernel does not fit. */
+void claret_conv_extents(const struct claret_attr *attr, const struct claret_shape *x, int64_t out[2]);
 /* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y);

@@ -66,13 +66,8 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     if (claret_build_wants(build, node->in[0])) {
         const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
         const struct claret_shape y = claret_build_tensor(build, node->out[0])->shape;
-        const struct claret_attr *attr = node->attr;
         int64_t conv[2];
-        for (int d = 0; d < 2; d++)
-            conv[d] = (x.dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] -
-                       attr[CLARET_CONV_DILATION].i[d] * (attr[CLARET_CONV_KERNEL].i[d] - 1) - 1) /
-                          attr[CLARET_CONV_STRIDE].i[d] +
-                      1;
+        claret_conv_extents(node->attr, &x, conv);
         int dense = claret_build_between(build, node, "dense", CLARET_DTYPE_F32,
                                          claret_shape4(y.dim[0], y.dim[1], conv[0], conv[1]));
         int dx = claret_build_grad(build, node->in[0]);
@@ -183,32 +178,12 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     claret_emit_cost(emit, flops(&rows), 4.0 * (double)(rows.n * rows.c * rows.hp * rows.wq));
 }
 
-/* The arguments of the kernels that end in a gradient or an update: places of weight and bias, their state,
- * step. */
-static void gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node)
-{
-    const int *params = node->in + 3, *state = node->in + 5;
-    int weight = node->update ? params[0] : node->out[0];
-    int bias = node->update ? params[1] : node->out_count > 1 ? node->out[1] : -1;
-    claret_kernel_tensor(call, weight, 0);
-    claret_kernel_tensor(call, bias >= 0 ? bias : weight, 0);
-    claret_kernel_tensor(call, node->update && state[0] >= 0 ? state[0] : weight, 0);
-    claret_kernel_tensor(call, node->update && state[1] >= 0 ? state[1] : weight, 0);
-    claret_kernel_tensor(call, node->update ? node->in[7] : weight, 0);
-    if (node->update)
-        claret_sgd_arguments(call, node->update);
-    else
-        for (int i = 0; i < 3; i++)
-            claret_kernel_float(call, 0);
-}
+enum { DW_PARAMS = 3 }; /* where in conv2d_relu_pool_dw's inputs what an update takes begins */
 
 static void gradient_defines(struct claret_kernel_call *call, const struct claret_node *node)
 {
-    bool bias = node->update ? node->in[4] >= 0 : node->out_count > 1;
-    claret_kernel_define(call, "HAS_BIAS", bias);
-    claret_kernel_define(call, "UPDATE", node->update != NULL);
-    if (node->update)
-        claret_sgd_defines(call, node->update);
+    claret_kernel_define(call, "HAS_BIAS", claret_sgd_gradient_bias(node, DW_PARAMS, 0));
+    claret_sgd_gradient_defines(call, node);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -239,7 +214,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     for (int i = 0; i < 3; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, chunks > 1 ? parts : node->in[0], 0);
-    gradient_arguments(call, node);
+    claret_sgd_gradient_arguments(call, node, DW_PARAMS, 0);
     claret_kernel_range3(call, (rows.k + tile - 1) / tile, rows.c * ((rows.r + tap_rows - 1) / tap_rows),
                          chunks, 1);
     claret_emit_cost(emit, flops(&rows), (double)(rows.n * per_image));
@@ -249,7 +224,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
         gradient_defines(call, node);
         claret_kernel_define(call, "CHUNKS", chunks);
         claret_kernel_tensor(call, parts, 0);
-        gradient_arguments(call, node);
+        claret_sgd_gradient_arguments(call, node, DW_PARAMS, 0);
         claret_kernel_range(call, part, 16);
         claret_emit_cost(emit, (double)(chunks * part), 4.0 * (double)(chunks * part));
     }

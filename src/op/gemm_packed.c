@@ -73,10 +73,8 @@ static int emit_pack(struct claret_emit *emit, const char *what, const struct cl
 static bool applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
                        char reason[128])
 {
-    if (device->kind != CLARET_CLASS_CPU) {
-        snprintf(reason, 128, "no CPU device");
+    if (!claret_vector_device(device, reason))
         return false;
-    }
     struct tiling tiling = choose_tiling(gemm, device);
     int64_t row_panels = tiling.row_panels * tiling.mr * gemm->k;
     int64_t column_panels = tiling.column_panels * tiling.nv * tiling.lanes * gemm->k;

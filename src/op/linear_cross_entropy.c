@@ -99,10 +99,9 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
-    int64_t outputs = problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
-    if (problem->device->kind == CLARET_CLASS_CPU && outputs <= MAX_CLASSES)
-        return true;
-    snprintf(reason, 128, outputs > MAX_CLASSES ? "more than %d outputs" : "no CPU device", MAX_CLASSES);
+    if (problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES)
+        return claret_vector_device(problem->device, reason);
+    snprintf(reason, 128, "more than %d outputs", MAX_CLASSES);
     return false;
 }
 
@@ -120,30 +119,17 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     struct problem problem = problem_of(emit, node->in[X], dy.dim[1], claret_vector_tile(device) / 2);
     bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
     int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
-    int dx = node->out_count > params ? node->out[0] : -1;
-    const int *gradients = node->out + (dx >= 0);
-    int weight = update ? node->in[WEIGHT] : gradients[0];
+    int first = node->out_count > params, dx = first ? node->out[0] : -1;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
     defines(call, &problem, bias);
     claret_kernel_define(call, "HAS_DX", dx >= 0);
-    claret_kernel_define(call, "UPDATE", update);
-    if (update)
-        claret_sgd_defines(call, node->update);
+    claret_sgd_gradient_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
     claret_kernel_tensor(call, node->in[X], 0);
     claret_kernel_tensor(call, node->in[WEIGHT], 0);
     claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
-    claret_kernel_tensor(call, weight, 0);
-    claret_kernel_tensor(call, !bias ? weight : update ? node->in[BIAS] : gradients[1], 0);
-    claret_kernel_tensor(call, update && node->in[STATE] >= 0 ? node->in[STATE] : weight, 0);
-    claret_kernel_tensor(call, update && node->in[STATE + 1] >= 0 ? node->in[STATE + 1] : weight, 0);
-    claret_kernel_tensor(call, update ? node->in[STEP] : node->in[DY], 0);
-    if (update)
-        claret_sgd_arguments(call, node->update);
-    else
-        for (int i = 0; i < 3; i++)
-            claret_kernel_float(call, 0);
+    claret_sgd_gradient_arguments(call, node, PARAMS, first);
     /* One vector of features an item at most, and some items for each unit to even out their pace. */
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
     int64_t items = 16 * (int64_t)device->compute_units;

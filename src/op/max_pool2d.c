@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "op/vectors.h"
+
 #define LARGE (1 << 24)
 
 #define KERNEL CLARET_POOL_KERNEL
@@ -127,12 +129,12 @@ static void dx_planes_emit(struct claret_emit *emit, const struct claret_node *n
 static bool planes_applicable(const struct claret_problem *problem, char reason[128])
 {
     const struct claret_attr *attr = problem->node->attr;
-    bool cpu = problem->device->kind == CLARET_CLASS_CPU;
     bool apart =
         claret_pool_stride(attr, 0) >= attr[KERNEL].i[0] && claret_pool_stride(attr, 1) >= attr[KERNEL].i[1];
-    if (!cpu || !apart)
-        snprintf(reason, 128, "%s", cpu ? "windows overlap" : "no CPU device");
-    return cpu && apart;
+    if (apart)
+        return claret_vector_device(problem->device, reason);
+    snprintf(reason, 128, "windows overlap");
+    return false;
 }
 
 static const struct claret_solver forward_plain = {"plain", NULL, forward_emit};

@@ -18,6 +18,35 @@ void claret_sgd_arguments(struct claret_kernel_call *call, const struct claret_a
     claret_kernel_float(call, (float)attr[CLARET_SGD_WEIGHT_DECAY].f);
 }
 
+void claret_sgd_gradient_defines(struct claret_kernel_call *call, const struct claret_node *node)
+{
+    claret_kernel_define(call, "UPDATE", node->update != NULL);
+    if (node->update)
+        claret_sgd_defines(call, node->update);
+}
+
+bool claret_sgd_gradient_bias(const struct claret_node *node, int at, int first)
+{
+    return node->update ? node->in[at + 1] >= 0 : node->out_count > first + 1;
+}
+
+/* What is not there is the weight once more: the kernel does not touch it. */
+void claret_sgd_gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node, int at,
+                                   int first)
+{
+    const int weight = node->out[first], *state = node->in + at + 2;
+    claret_kernel_tensor(call, weight, 0);
+    claret_kernel_tensor(call, claret_sgd_gradient_bias(node, at, first) ? node->out[first + 1] : weight, 0);
+    for (int i = 0; i < 2; i++)
+        claret_kernel_tensor(call, node->update && state[i] >= 0 ? state[i] : weight, 0);
+    claret_kernel_tensor(call, node->update ? state[2] : weight, 0);
+    if (node->update)
+        claret_sgd_arguments(call, node->update);
+    else
+        for (int i = 0; i < 3; i++)
+            claret_kernel_float(call, 0);
+}
+
 static void emit(struct claret_emit *emit, const struct claret_node *node)
 {
     int64_t count = claret_shape_count(&claret_emit_tensor(emit, node->in[0])->shape);

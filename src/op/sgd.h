@@ -18,4 +18,13 @@ void claret_sgd_defines(struct claret_kernel_call *call, const struct claret_att
 /* Its arguments behind the step: momentum, keep, weight_decay. */
 void claret_sgd_arguments(struct claret_kernel_call *call, const struct claret_attr *attr);
 
+/* For a kernel that ends in the gradients of a weight and a bias or in their update (cl/common.clh,
+ * GRADIENT_PARAMETERS), of a node that claret_build_gradients() made with these two: UPDATE and what
+ * sgd_step() wants; the arguments. `at`: where in the node's inputs params, states and step begin; `first`:
+ * where in its outputs the weight stands. */
+void claret_sgd_gradient_defines(struct claret_kernel_call *call, const struct claret_node *node);
+void claret_sgd_gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node, int at,
+                                   int first);
+bool claret_sgd_gradient_bias(const struct claret_node *node, int at, int first); /* there is a bias */
+
 #endif

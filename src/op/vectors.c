@@ -1,5 +1,15 @@
 #include "op/vectors.h"
 
+#include <stdio.h>
+
+bool claret_vector_device(const struct claret_device_desc *device, char reason[128])
+{
+    bool fine = device->kind == CLARET_CLASS_CPU;
+    if (!fine)
+        snprintf(reason, 128, "no CPU device");
+    return fine;
+}
+
 int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent)
 {
     int lanes = device->float_width >= 16 ? 16 : device->float_width >= 8 ? 8 : 4;

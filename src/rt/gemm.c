@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <clblast_c.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rt/internal.h"
 
@@ -67,13 +67,6 @@ static CLBlastStatusCode call_clblast(struct claret_rt *rt, const struct claret_
                                       (size_t)call->c.ld, &rt->compute, NULL, gemm->temporary);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* The first GEMM of a kind is waited for, so that what it cost to compile can be told: with many drivers that
  * happens when a kernel is first run. */
 static CLBlastStatusCode call_timed(struct claret_rt *rt, const struct claret_gemm *gemm)
@@ -83,11 +76,11 @@ static CLBlastStatusCode call_timed(struct claret_rt *rt, const struct claret_ge
     code = (CLBlastStatusCode)clFinish(rt->compute); /* of what was there before */
     if (code != CLBlastSuccess)
         return code;
-    start = now();
+    start = claret_clock();
     code = call_clblast(rt, gemm);
     if (code == CLBlastSuccess)
         code = (CLBlastStatusCode)clFinish(rt->compute);
-    rt->gemm.seconds += now() - start;
+    rt->gemm.seconds += claret_clock() - start;
     rt->gemm.kinds |= 1u << gemm->kind;
     return code;
 }

@@ -1,7 +1,7 @@
 /* Runs that time each launch. */
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "rt/internal.h"
 
 /* A time may be so much longer than the wall clock's: the two clocks are not one. */
@@ -16,13 +16,6 @@ struct claret_profile {
     bool *wall;       /* events say nothing of this launch: it is timed by the wall clock, alone */
     bool known;       /* `wall` has been found out */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void claret_cl_profile_destroy(struct claret_exec *exec)
 {
@@ -105,21 +98,21 @@ static enum claret_status run(struct claret_exec *exec, double *elapsed)
 {
     struct claret_profile *profile = exec->profile;
     int count = exec->plan->launch_count;
-    double begin = now();
+    double begin = claret_clock();
     for (int i = 0; i < count; i++) {
         bool alone = profile->wall[i] || !profile->known;
         if (alone && i > 0)
             CLARET_TRY(finish(exec, i - 1));
-        double start = now();
+        double start = claret_clock();
         CLARET_TRY(launch(exec, i));
         if (!alone)
             continue;
         CLARET_TRY(finish(exec, i));
-        profile->seconds[i] = now() - start;
+        profile->seconds[i] = claret_clock() - start;
     }
     if (count > 0)
         CLARET_TRY(finish(exec, count - 1));
-    *elapsed = now() - begin;
+    *elapsed = claret_clock() - begin;
     return CLARET_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "op/vectors.h"
 
 /* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory.
  */
@@ -27,7 +28,8 @@ static enum claret_status plan_for(const struct claret_session *session,
     const struct claret_options *options = session->options;
     bool f32 = session->element == CLARET_F32;
     /* The fused ops' kernels are written for wide vectors. */
-    bool fuse = !options->no_fuse && device->kind == CLARET_CLASS_CPU;
+    char reason[128];
+    bool fuse = !options->no_fuse && claret_vector_device(device, reason);
     struct claret_graph_options graph = {.batch = batch,
                                          .training = training,
                                          .f32_images = f32,

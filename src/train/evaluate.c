@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "train/session.h"
 
 struct claret_result {
@@ -14,13 +14,6 @@ struct claret_result {
     double loss, seconds;
     size_t *confusion; /* (classes, classes): label, predicted */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* One image. A NaN among the logits makes the loss NaN. */
 static void judge(struct claret_result *result, const float *logits /* (classes) */, int32_t label)
@@ -77,10 +70,7 @@ enum claret_status claret_session_evaluate(struct claret_session *session,
     claret_error_clear();
     if (!session || !dataset || !out)
         return claret_fail(CLARET_INVALID, "claret_session_evaluate: an argument is NULL");
-    const int64_t *in = session->network->spec->input;
-    if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
-        dataset->width != in[2] || dataset->classes != session->network->classes)
-        return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
+    CLARET_TRY(claret_session_accepts(session, dataset));
     size_t classes = (size_t)dataset->classes;
     struct claret_result *result = calloc(1, sizeof *result);
     float *logits = malloc((size_t)session->eval.batch * classes * sizeof *logits);
@@ -93,9 +83,9 @@ enum claret_status claret_session_evaluate(struct claret_session *session,
     }
     result->classes = dataset->classes;
     result->count = dataset->count;
-    double start = now();
+    double start = claret_clock();
     CLARET_GOTO(fail, run(session, dataset, result, logits));
-    result->seconds = now() - start;
+    result->seconds = claret_clock() - start;
     result->loss /= (double)dataset->count;
     if (!isfinite(result->loss)) {
         status = claret_fail(CLARET_NOT_FINITE,

@@ -192,6 +192,16 @@ void claret_session_destroy(struct claret_session *session)
 
 /* ---- steps ---- */
 
+enum claret_status claret_session_accepts(const struct claret_session *session,
+                                          const struct claret_dataset *dataset)
+{
+    const int64_t *in = session->network->spec->input;
+    if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
+        dataset->width != in[2] || dataset->classes != session->network->classes)
+        return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
+    return CLARET_OK;
+}
+
 static void give_back(struct claret_flight *flight)
 {
     if (flight->loader)

@@ -54,6 +54,10 @@ struct claret_window {
 /* Waits for all steps so far. CLARET_NOT_FINITE where one's loss was not. */
 enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window);
 
+/* CLARET_SHAPE: the data set is not of the kind (element, shape, classes) that the session was made for. */
+enum claret_status claret_session_accepts(const struct claret_session *session,
+                                          const struct claret_dataset *dataset);
+
 /* Waits for the flight in the next stage slot and gives its memory back. */
 enum claret_status claret_session_reuse(struct claret_session *session);
 /* Sends the slot `memory` (labels and images filled, the header is written here) and enqueues one run of

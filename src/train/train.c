@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "train/run.h"
 #include "train/session.h"
 
@@ -48,13 +48,6 @@ struct training {
     size_t epoch_steps, epoch_images;
 };
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Reads the window that ends here; the next step begins another. */
 static enum claret_status read_window(struct training *training, struct claret_window *window)
 {
@@ -74,7 +67,7 @@ static enum claret_status log_loss(struct training *training, const struct clare
         training->callbacks.loss(training->callbacks.user, (int)batch->epoch + 1, batch->step + 1, loss);
     if (training->run)
         CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->images, loss,
-                                  session->options->lr, now() - training->start));
+                                  session->options->lr, claret_clock() - training->start));
     return CLARET_OK;
 }
 
@@ -85,7 +78,7 @@ static enum claret_status end_epoch(struct training *training, const struct clar
     if (!logged)
         CLARET_TRY(read_window(training, &window));
     session->loss = training->epoch_loss / (double)training->epoch_steps;
-    double time = now();
+    double time = claret_clock();
     if (batch->last) {
         session->epochs++;
         if (training->callbacks.epoch)
@@ -100,7 +93,7 @@ static enum claret_status end_epoch(struct training *training, const struct clar
 
 static void show_progress(struct training *training, const struct claret_batch *batch)
 {
-    double time = now();
+    double time = claret_clock();
     if (!training->callbacks.progress || time < training->progress_at)
         return;
     training->progress_at = time + PROGRESS_INTERVAL;
@@ -176,7 +169,7 @@ static enum claret_status stop(struct training *training)
 static enum claret_status run_steps(struct training *training)
 {
     struct claret_session *session = training->session;
-    training->start = training->epoch_start = now();
+    training->start = training->epoch_start = claret_clock();
     for (;;) {
         struct claret_batch batch;
         CLARET_TRY(claret_loader_next(training->loader, &batch));
@@ -190,18 +183,6 @@ static enum claret_status run_steps(struct training *training)
     }
 }
 
-static enum claret_status check_data(const struct claret_session *session,
-                                     const struct claret_dataset *dataset)
-{
-    const int64_t *in = session->network->spec->input;
-    if (!session->train.exec)
-        return claret_fail(CLARET_INVALID, "this session was made for evaluation, it cannot train");
-    if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
-        dataset->width != in[2] || dataset->classes != session->network->classes)
-        return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
-    return CLARET_OK;
-}
-
 enum claret_status claret_session_train(struct claret_session *session, const struct claret_dataset *dataset,
                                         struct claret_run *run,
                                         const struct claret_train_callbacks *callbacks)
@@ -209,7 +190,9 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     claret_error_clear();
     if (!session || !dataset)
         return claret_fail(CLARET_INVALID, "claret_session_train: an argument is NULL");
-    CLARET_TRY(check_data(session, dataset));
+    if (!session->train.exec)
+        return claret_fail(CLARET_INVALID, "this session was made for evaluation, it cannot train");
+    CLARET_TRY(claret_session_accepts(session, dataset));
     const struct claret_options *options = session->options;
     struct claret_loader_options loader_options = {.batch = options->batch_size,
                                                    .workers = (int)options->workers,
@@ -227,7 +210,7 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     enum claret_status status = run_steps(&training);
     if (status != CLARET_OK)
         claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
-    session->seconds += now() - training.start;
+    session->seconds += claret_clock() - training.start;
     claret_loader_destroy(training.loader);
     if (run && (status == CLARET_OK || status == CLARET_STOPPED)) {
         enum claret_status finished = claret_run_finish(run);
