@@ -328,7 +328,7 @@ static void add_config(struct op_test *test, int number, const struct claret_gem
 {
     struct claret_rt *rt = test->tester->rt;
     struct config *config = &test->configs[test->config_count];
-    char gemm_name[40], reason[128];
+    char gemm_name[40];
     struct claret_plan_force *force = calloc((size_t)test->graph->node_count + 1, sizeof *force);
     struct claret_plan_options options = {.device = claret_rt_device(rt),
                                           .force = force,
@@ -336,8 +336,7 @@ static void add_config(struct op_test *test, int number, const struct claret_gem
                                           .workspace_limit = limit,
                                           .gemm_workspace = claret_rt_gemm_workspace,
                                           .user = rt};
-    if (!force || test->config_count == MAX_CONFIGS ||
-        (gemm->applicable && !gemm->applicable(&(struct claret_gemm_call){0}, options.device, reason)))
+    if (!force || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
         goto cleanup;
     snprintf(gemm_name, sizeof gemm_name, "gemm:%s", gemm->name);
     options.force_count = force_solvers(test, number, gemm_name, force);

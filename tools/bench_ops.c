@@ -290,14 +290,13 @@ static enum claret_status run_configs(struct ops *ops)
 {
     const struct claret_device_desc *device = claret_rt_device(ops->rt);
     int solvers = 0;
-    char reason[128];
     for (int i = 0; i < ops->graph->node_count; i++)
         solvers =
             solver_count(&ops->graph->nodes[i]) > solvers ? solver_count(&ops->graph->nodes[i]) : solvers;
     for (int number = 0; number < solvers; number++)
         for (int g = 0; claret_gemm_solvers[g]; g++) {
             const struct claret_gemm_solver *gemm = claret_gemm_solvers[g];
-            if (!gemm->applicable || gemm->applicable(&(struct claret_gemm_call){0}, device, reason))
+            if (claret_gemm_on_device(gemm, device))
                 CLARET_TRY(run_config(ops, number, gemm->name));
         }
     return CLARET_OK;

@@ -2,6 +2,13 @@
 
 #include <stdio.h>
 
+bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct claret_device_desc *device)
+{
+    const struct claret_gemm_call smallest = {.m = 1, .n = 1, .k = 1, .a.ld = 1, .b.ld = 1, .c.ld = 1};
+    char reason[128];
+    return !solver->applicable || solver->applicable(&smallest, device, reason);
+}
+
 /* Of the launch that does the arithmetic. */
 static void emit_cost(struct claret_emit *emit, const struct claret_gemm_call *gemm)
 {

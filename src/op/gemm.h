@@ -11,6 +11,9 @@ struct claret_gemm_solver {
                        char reason[128]);
     void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 };
+/* Whether a solver can run anything at all on a device: asked of the smallest GEMM. */
+bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct claret_device_desc *device);
+
 extern const struct claret_gemm_solver claret_gemm_packed;           /* gemm_packed.c */
 extern const struct claret_gemm_solver *const claret_gemm_solvers[]; /* ends with NULL */
 
