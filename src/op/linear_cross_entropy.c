@@ -14,8 +14,9 @@
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
-static bool fits(const struct claret_attr *const *attrs)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
 {
+    (void)in;
     return attrs[0][CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES;
 }
 
@@ -110,7 +111,8 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_logits(emit, node, "linear", "linear_rows");
 }
 
-const struct claret_solver claret_linear_rows = {"rows", rows_applicable, rows_emit};
+const struct claret_solver claret_linear_rows = {
+    .name = "rows", .applicable = rows_applicable, .emit = rows_emit};
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
@@ -147,8 +149,8 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)tensors[node->out[1]].shape.dim[1];
 }
 
-static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
-static const struct claret_solver backward_rows = {"rows", NULL, backward_emit};
+static const struct claret_solver forward_rows = {.name = "rows", .emit = forward_emit};
+static const struct claret_solver backward_rows = {.name = "rows", .emit = backward_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
 

@@ -19,6 +19,9 @@ struct claret_emit {
  * none. */
 const char *claret_plan_forced(const struct claret_plan_options *options, const struct claret_graph *graph,
                                const struct claret_node *node, const char *prefix);
+/* Lets `solver` emit `node`, with reorders of the images around it where it works in another layout. */
+void claret_emit_in_layout(struct claret_emit *emit, const struct claret_node *node,
+                           const struct claret_solver *solver);
 /* Every launch's numbers are in range. */
 enum claret_status claret_emit_check(const struct claret_emit *emit, int first_launch);
 /* Places every tensor (memory.c). */

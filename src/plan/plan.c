@@ -93,7 +93,7 @@ static enum claret_status emit_nodes(struct claret_emit *emit)
         emit->node = i;
         emit->solver = plan->solvers[i]->name;
         int first = plan->launch_count;
-        plan->solvers[i]->emit(emit, node);
+        claret_emit_in_layout(emit, node, plan->solvers[i]);
         CLARET_TRY(emit->status);
         CLARET_TRY(claret_emit_check(emit, first));
     }

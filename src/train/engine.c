@@ -27,14 +27,15 @@ static enum claret_status plan_for(const struct claret_session *session,
 {
     const struct claret_options *options = session->options;
     bool f32 = session->element == CLARET_F32;
-    /* The fused ops' kernels are written for wide vectors. */
+    /* The fused ops' kernels, and those for images in NHWC, are written for wide vectors. */
     char reason[128];
-    bool fuse = !options->no_fuse && claret_vector_device(device, reason);
+    bool vectors = claret_vector_device(device, reason), fuse = !options->no_fuse && vectors;
     struct claret_graph_options graph = {.batch = batch,
                                          .training = training,
                                          .f32_images = f32,
                                          .fuse = fuse,
                                          .fuse_update = fuse,
+                                         .channels_last = vectors,
                                          .momentum = options->momentum,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,
