@@ -164,6 +164,7 @@ enum claret_status claret_session_create(const struct claret_network *network,
     enum claret_status status;
     CLARET_GOTO(fail, claret_options_copy(options, &session->options));
     CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
+    CLARET_GOTO(fail, claret_choices_init(session->options, &session->choices));
     CLARET_GOTO(fail, fill(session, dataset, training));
     *result = session;
     return CLARET_OK;
@@ -185,6 +186,7 @@ void claret_session_destroy(struct claret_session *session)
     for (int i = 0; i < CLARET_STAGE_SLOTS; i++)
         free(session->flight[i].memory);
     claret_network_destroy(session->network);
+    claret_choices_finish(&session->choices);
     claret_options_destroy(session->options);
     free(session->weights);
     free(session);
@@ -471,6 +473,9 @@ enum claret_status claret_session_report(struct claret_session *session, enum cl
     switch (what) {
     case CLARET_REPORT_PLAN:
         claret_plan_dump(session->train.plan ? session->train.plan : session->eval.plan, &out);
+        break;
+    case CLARET_REPORT_EXPLAIN:
+        claret_engine_explain(session, &out);
         break;
     case CLARET_REPORT_DEVICE:
         claret_text_add(&out, "%s", claret_rt_describe(session->rt));
