@@ -80,6 +80,9 @@ enum cli_group {
     X(SOLVER, "solver", 0, "NODE=NAME...", "solver", TES, DEVICE,                                            \
       "run that node or layer by that solver, and with parameters: conv1=rows:KT=4, fc=gemm:packed for the " \
       "GEMMs inside; may be given several times; --explain shows what there is")                             \
+    X(TUNING, "tuning", 0, "FILE", "tuning", TES, DEVICE,                                                    \
+      "use these tuning records (claret-tune) instead of those in the cache folder")                         \
+    X(NO_TUNING, "no-tuning", 0, NULL, "no-tuning", TES, DEVICE, "use no tuning records")                    \
     X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TES, DEVICE,                                            \
       "keep compiled programs there; not given: $XDG_CACHE_HOME/claret, else ~/.cache/claret")               \
     X(NO_CACHE, "no-cache", 0, NULL, "no-cache", TES, DEVICE, "neither read nor write compiled programs")    \

@@ -21,7 +21,7 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static struct claret_graph_options graph_options(const struct claret_session *session,
+static struct claret_graph_options graph_options(struct claret_session *session,
                                                  const struct claret_device_desc *device, bool training,
                                                  int64_t batch)
 {
@@ -40,7 +40,7 @@ static struct claret_graph_options graph_options(const struct claret_session *se
                                          .nesterov = options->nesterov};
 }
 
-static struct claret_plan_options plan_options(const struct claret_session *session,
+static struct claret_plan_options plan_options(struct claret_session *session,
                                                const struct claret_device_desc *device)
 {
     struct claret_plan_options options = {
@@ -49,9 +49,8 @@ static struct claret_plan_options plan_options(const struct claret_session *sess
     return options;
 }
 
-static enum claret_status plan_for(const struct claret_session *session,
-                                   const struct claret_device_desc *device, bool training, int64_t batch,
-                                   struct claret_engine *engine)
+static enum claret_status plan_for(struct claret_session *session, const struct claret_device_desc *device,
+                                   bool training, int64_t batch, struct claret_engine *engine)
 {
     struct claret_graph_options graph = graph_options(session, device, training, batch);
     struct claret_plan_options options = plan_options(session, device);
@@ -67,7 +66,7 @@ static enum claret_status plan_for(const struct claret_session *session,
 }
 
 /* A node that only the training has may be named, and its solvers, though the evaluation has none such. */
-static enum claret_status check_choices(const struct claret_session *session, bool training)
+static enum claret_status check_choices(struct claret_session *session, bool training)
 {
     const struct claret_device_desc *device = claret_rt_device(session->rt);
     struct claret_graph *graphs[2] = {NULL, NULL};
@@ -88,13 +87,13 @@ static enum claret_status check_choices(const struct claret_session *session, bo
     return status;
 }
 
-void claret_engine_explain(const struct claret_session *session, struct claret_text *text)
+void claret_engine_explain(struct claret_session *session, struct claret_text *text)
 {
     struct claret_plan_options options = plan_options(session, claret_rt_device(session->rt));
     claret_plan_explain(session->train.plan ? session->train.plan : session->eval.plan, &options, text);
 }
 
-static enum claret_status plan(const struct claret_session *session, bool training, int64_t batch,
+static enum claret_status plan(struct claret_session *session, bool training, int64_t batch,
                                struct claret_engine *engine)
 {
     return plan_for(session, claret_rt_device(session->rt), training, batch, engine);
@@ -147,7 +146,7 @@ static uint64_t memory_limit(const struct claret_session *session)
 
 /* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both
  * plans. */
-static enum claret_status plan_eval(const struct claret_session *session, const struct claret_plan *train,
+static enum claret_status plan_eval(struct claret_session *session, const struct claret_plan *train,
                                     struct claret_engine *eval, uint64_t *bytes)
 {
     for (int64_t batch = EVAL_BATCH;; batch /= 2) {
@@ -165,7 +164,7 @@ static enum claret_status plan_eval(const struct claret_session *session, const 
 }
 
 /* Whether training at `batch` fits; what it needs, where it could be planned at all. */
-static bool fits(const struct claret_session *session, int64_t batch, uint64_t *bytes)
+static bool fits(struct claret_session *session, int64_t batch, uint64_t *bytes)
 {
     struct claret_engine train = {0}, eval = {0};
     bool fine = plan(session, true, batch, &train) == CLARET_OK &&
@@ -176,7 +175,7 @@ static bool fits(const struct claret_session *session, int64_t batch, uint64_t *
     return fine;
 }
 
-static enum claret_status refuse(const struct claret_session *session, bool training, uint64_t bytes)
+static enum claret_status refuse(struct claret_session *session, bool training, uint64_t bytes)
 {
     char need[32], limit[32], most[96];
     uint64_t unused;
@@ -216,6 +215,7 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
         status = plan(session, true, session->options->batch_size, &session->train);
     if (status == CLARET_OK)
         status = plan_eval(session, session->train.plan, &session->eval, &bytes);
+    claret_choices_say(&session->choices);
     if (status == CLARET_DEVICE_MEMORY) {
         char *cause = claret_error_take();
         status = refuse(session, training, 0);

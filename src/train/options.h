@@ -36,6 +36,8 @@
     X("kernel-dir", kernel_dir, TEXT, "", 0, 0)                                                              \
     X("no-fuse", no_fuse, SWITCH, "false", 0, 0)                                                             \
     X("solver", solver, CHOICES, "", 0, 0)                                                                   \
+    X("tuning", tuning, TEXT, "", 0, 0)                                                                      \
+    X("no-tuning", no_tuning, SWITCH, "false", 0, 0)                                                         \
     X("max-memory", max_memory, SIZE, "0", 0, 0)
 
 #define CLARET_FIELD_INT int64_t

@@ -126,6 +126,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(check_dataset(session->network, dataset));
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
+    CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
     CLARET_TRY(claret_engine_plan(session, training));
     CLARET_TRY(make_pool(session));
     if (training)
@@ -164,7 +165,6 @@ enum claret_status claret_session_create(const struct claret_network *network,
     enum claret_status status;
     CLARET_GOTO(fail, claret_options_copy(options, &session->options));
     CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
-    CLARET_GOTO(fail, claret_choices_init(session->options, &session->choices));
     CLARET_GOTO(fail, fill(session, dataset, training));
     *result = session;
     return CLARET_OK;

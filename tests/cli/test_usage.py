@@ -15,11 +15,11 @@ DEFAULTS = {"model": "simplecnn", "data": "./data", "batch-size": "4", "epochs":
             "momentum": "0.9", "weight-decay": "0", "dampening": "0", "log-every": "2000", "workers": "2",
             "seed": "0"}
 TRAIN_VALUES = (*DEFAULTS, "data-path", "max-steps", "limit-train", "limit-test", "init", "out", "device",
-                "platform", "cache-dir", "kernel-dir", "max-memory", "solver")
+                "platform", "cache-dir", "kernel-dir", "max-memory", "solver", "tuning")
 TRAIN_SWITCHES = ("nesterov", "no-shuffle", "overwrite", "no-cache", "verbose", "quiet", "no-progress", "json",
-                  "dump-plan", "explain")
+                  "dump-plan", "explain", "no-tuning")
 COMMON = ("device", "platform", "verbose", "quiet", "json", "cache-dir", "no-cache", "kernel-dir", "max-memory",
-          "solver")
+          "solver", "tuning", "no-tuning")
 
 
 class Help(harness.Case):
