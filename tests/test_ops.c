@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "node_run.h"
 #include "op/batch.h"
 #include "op/gemm.h"
@@ -22,7 +23,7 @@
 #define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
 #define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 16
+#define MAX_CONFIGS 24
 
 struct tester {
     struct claret_rt *rt;
@@ -45,7 +46,7 @@ struct op_test {
     struct claret_spec *spec;
     struct claret_graph *graph;
     struct claret_values *values;
-    struct claret_rng rng;
+    struct claret_rng rng, params_rng;
     struct config configs[MAX_CONFIGS];
     int config_count;
     bool own_layout;
@@ -285,21 +286,20 @@ static int solver_count(const struct claret_node *node)
 }
 
 /* Forces each node that has it, and where it is applicable, to its solver of that number. */
-static int force_solvers(const struct op_test *test, int number, const char *gemm,
-                         struct claret_plan_force *force)
+static int force_solvers(struct op_test *test, int number, const char *gemm, bool drawn,
+                         char (*texts)[DRAW_TEXT], struct claret_plan_force *force)
 {
     int count = 0;
-    char reason[128];
     for (int i = 0; i < test->graph->node_count; i++) {
         const struct claret_node *node = &test->graph->nodes[i];
-        struct claret_problem problem = {node, test->graph->tensors, claret_rt_device(test->tester->rt)};
         if (number >= solver_count(node))
             continue;
-        const struct claret_solver *solver = node->op->solvers[number];
-        if (test->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
+        if (test->own_layout && node->op->solvers[number]->layout == CLARET_LAYOUT_NCHW)
             continue;
-        if (!solver->applicable || solver->applicable(&problem, reason))
-            force[count++] = (struct claret_plan_force){node->name, solver->name};
+        struct claret_problem problem = {
+            .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
+        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, node->op->solvers[number], texts[i]))
+            force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)
         force[count++] = (struct claret_plan_force){NULL, gemm};
@@ -341,26 +341,27 @@ static void list_evaluation(struct op_test *test)
 }
 
 static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
-                       uint64_t limit)
+                       uint64_t limit, bool drawn)
 {
     struct claret_rt *rt = test->tester->rt;
     struct config *config = &test->configs[test->config_count];
     char gemm_name[40];
     struct claret_plan_force *force = calloc((size_t)test->graph->node_count + 1, sizeof *force);
+    char(*texts)[DRAW_TEXT] = calloc((size_t)test->graph->node_count + 1, sizeof *texts);
     struct claret_plan_options options = {.device = claret_rt_device(rt),
                                           .force = force,
                                           .guard = GUARD,
                                           .workspace_limit = limit,
                                           .gemm_workspace = claret_rt_gemm_workspace,
                                           .user = rt};
-    if (!force || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
+    if (!force || !texts || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
         goto cleanup;
     snprintf(gemm_name, sizeof gemm_name, "gemm:%s", gemm->name);
-    options.force_count = force_solvers(test, number, gemm_name, force);
+    options.force_count = force_solvers(test, number, gemm_name, drawn, texts, force);
     if (options.force_count == 0)
         goto cleanup;
-    snprintf(config->name, sizeof config->name, "solver %d, %s%s", number, gemm_name,
-             limit ? ", little workspace" : "");
+    snprintf(config->name, sizeof config->name, "solver %d, %s%s%s", number, gemm_name,
+             limit ? ", little workspace" : "", drawn ? ", drawn parameters" : "");
     claret_error_clear();
     if (claret_node_run_create(rt, test->graph, &options, &config->run) == CLARET_OK) {
         test->config_count++;
@@ -371,6 +372,7 @@ static void add_config(struct op_test *test, int number, const struct claret_gem
     }
 cleanup:
     free(force);
+    free(texts);
 }
 
 /* `own_layout`: only solvers that can work on NHWC as it is; how images are reordered around the others shows
@@ -387,9 +389,12 @@ static void add_configs(struct op_test *test, bool own_layout)
             /* Solvers and GEMMs are chosen apart: each once, not each with each. */
             if ((number > 0 || own_layout) && claret_gemm_solvers[gemm + 1])
                 continue;
-            add_config(test, number, claret_gemm_solvers[gemm], 0);
-            add_config(test, number, claret_gemm_solvers[gemm], LITTLE);
+            add_config(test, number, claret_gemm_solvers[gemm], 0, false);
+            add_config(test, number, claret_gemm_solvers[gemm], LITTLE, false);
         }
+    /* Other parameters than the default ones, other ones from case to case. */
+    for (int number = 0; number < solvers; number++)
+        add_config(test, number, claret_gemm_solvers[0], 0, true);
 }
 
 /* ---- cases ---- */
@@ -432,6 +437,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
     test->got = malloc((size_t)largest * sizeof *test->got);
     test->first = malloc((size_t)bytes);
     claret_rng_init(&test->rng, 11, CLARET_STREAM_SHAPES, (uint32_t)index);
+    claret_rng_init(&test->params_rng, 12, CLARET_STREAM_SHAPES, (uint32_t)index);
     return test->values && test->got && test->first;
 }
 

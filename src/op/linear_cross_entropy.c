@@ -48,15 +48,16 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 
 struct problem {
     int64_t n, f, o;
-    int lanes, tile; /* outputs in the register tile */
+    int lanes;
+    int64_t tile; /* outputs in the register tile */
 };
 
-static struct problem problem_of(const struct claret_emit *emit, int x, int64_t outputs, int room)
+static struct problem problem_of(struct claret_emit *emit, int x, int64_t outputs, int room)
 {
     const struct claret_shape shape = claret_emit_tensor(emit, x)->shape;
     struct problem problem = {.n = shape.dim[0], .f = shape.dim[1], .o = outputs};
     problem.lanes = claret_vector_lanes(claret_emit_device(emit), problem.f);
-    problem.tile = claret_vector_split(outputs, room);
+    problem.tile = claret_emit_tunable(emit, "OT", claret_vector_split(outputs, room));
     return problem;
 }
 
@@ -75,12 +76,13 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
                         const char *entry)
 {
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
-    int room = claret_vector_tile(claret_emit_device(emit)) / FORWARD_IMAGES;
+    int64_t images = claret_emit_tunable(emit, "IMAGES", FORWARD_IMAGES);
+    int room = claret_vector_tile(claret_emit_device(emit)) / (int)images;
     struct problem problem = problem_of(emit, node->in[0], outputs, room);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
     defines(call, &problem, bias);
-    claret_kernel_define(call, "IMAGES", FORWARD_IMAGES);
+    claret_kernel_define(call, "IMAGES", images);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
@@ -88,7 +90,7 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
         claret_kernel_tensor(call, node->in[i], 0);
     for (int i = 0; i < node->out_count; i++)
         claret_kernel_tensor(call, node->out[i], 0);
-    claret_kernel_range(call, (problem.n + FORWARD_IMAGES - 1) / FORWARD_IMAGES, 1);
+    claret_kernel_range(call, (problem.n + images - 1) / images, 1);
     claret_emit_cost(emit, 2.0 * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(problem.n * problem.f + problem.f * problem.o));
 }
@@ -98,10 +100,42 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     emit_logits(emit, node, "linear+loss", "linear_loss");
 }
 
+static const struct claret_tunable forward_tunables[] = {
+    {"OT", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}}, /* outputs of a tile */
+    {"IMAGES", {1, 2, 3, 4, 6, 8}},            /* that share one reading of the weights */
+    {.name = NULL},
+};
+static const struct claret_tunable backward_tunables[] = {
+    {"OT", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}},
+    {"BLOCK", {1, 2, 4, 8, 16, 32}}, /* vectors of features that one item does */
+    {.name = NULL},
+};
+
+static bool tile_fits(const struct claret_problem *problem, int64_t outputs, char reason[128])
+{
+    int64_t tile = claret_param(problem->params, "OT", 1),
+            images = claret_param(problem->params, "IMAGES", 1);
+    bool fine = tile <= outputs && tile * images <= 2 * claret_vector_tile(problem->device);
+    if (!fine)
+        snprintf(reason, 128, "a tile of %lld outputs of %lld images is too large", (long long)tile,
+                 (long long)images);
+    return fine;
+}
+
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    return tile_fits(problem, problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0], reason);
+}
+
+static bool backward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    return tile_fits(problem, problem->tensors[problem->node->in[DY]].shape.dim[1], reason);
+}
+
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
     if (problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES)
-        return claret_vector_device(problem->device, reason);
+        return claret_vector_device(problem->device, reason) && forward_applicable(problem, reason);
     snprintf(reason, 128, "more than %d outputs", MAX_CLASSES);
     return false;
 }
@@ -112,7 +146,7 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
 }
 
 const struct claret_solver claret_linear_rows = {
-    .name = "rows", .applicable = rows_applicable, .emit = rows_emit};
+    .name = "rows", .applicable = rows_applicable, .emit = rows_emit, .tunables = forward_tunables};
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
@@ -136,7 +170,7 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
     int64_t items = 16 * (int64_t)device->compute_units;
     items = items > vectors ? vectors : items;
-    int64_t block = (vectors + items - 1) / items;
+    int64_t block = claret_emit_tunable(emit, "BLOCK", (vectors + items - 1) / items);
     claret_kernel_define(call, "BLOCK", block);
     claret_kernel_range(call, (vectors + block - 1) / block, 1);
     claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
@@ -149,8 +183,10 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)tensors[node->out[1]].shape.dim[1];
 }
 
-static const struct claret_solver forward_rows = {.name = "rows", .emit = forward_emit};
-static const struct claret_solver backward_rows = {.name = "rows", .emit = backward_emit};
+static const struct claret_solver forward_rows = {
+    .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
+static const struct claret_solver backward_rows = {
+    .name = "rows", .applicable = backward_applicable, .emit = backward_emit, .tunables = backward_tunables};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
 

@@ -14,6 +14,7 @@
 #include "base/launch.h"
 #include "base/shape.h"
 #include "base/status.h"
+#include "op/tunable.h"
 #include "spec/schema.h"
 
 #define CLARET_MAX_IN 10
@@ -79,7 +80,10 @@ struct claret_problem {
     const struct claret_node *node;
     const struct claret_tensor *tensors; /* by id */
     const struct claret_device_desc *device;
+    struct claret_params *params; /* the solver's, to ask by claret_param(); NULL: all defaults */
 };
+/* What a tuning record is for, as text: equal for equal problems of different networks. */
+void claret_problem_key(const struct claret_problem *problem, struct claret_text *text);
 
 /* Whether images of that shape lie the same in every layout. */
 bool claret_layout_trivial(const struct claret_shape *shape);
@@ -87,9 +91,11 @@ bool claret_layout_trivial(const struct claret_shape *shape);
 struct claret_solver {
     const char *name;
     enum claret_layout_rule layout;
-    /* NULL: always. false: `reason` says why not. */
+    /* NULL: always. false: `reason` says why not. Asked with parameters too: those that do not fit together
+     * or are too large for the problem are not applicable. */
     bool (*applicable)(const struct claret_problem *problem, char reason[128]);
     void (*emit)(struct claret_emit *emit, const struct claret_node *node);
+    const struct claret_tunable *tunables; /* NULL: none */
 };
 
 struct claret_op {
@@ -170,6 +176,10 @@ const struct claret_tensor *claret_emit_tensor(const struct claret_emit *emit, i
 const struct claret_device_desc *claret_emit_device(const struct claret_emit *emit);
 /* Bytes that one node's workspace should stay under (im2col's columns are cut into chunks for it). */
 uint64_t claret_emit_workspace_limit(const struct claret_emit *emit);
+/* The value of the solver's tunable `name`: forced, or tuned, or `normal`, which is its default here. */
+int64_t claret_emit_tunable(struct claret_emit *emit, const char *name, int64_t normal);
+/* All that were chosen, for functions that `applicable` shares (claret_param()). */
+struct claret_params *claret_emit_params(struct claret_emit *emit);
 /* A tensor that lives for the node's launches only. */
 int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t count);
 /* Such a one of the same type and shape as `tensor`. */
@@ -177,7 +187,7 @@ int claret_emit_temp_like(struct claret_emit *emit, int tensor, enum claret_layo
 /* A kernel of cl/`source`.cl; `what` is for people ("im2col"). Fill it with the functions below. */
 struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
                                               const char *entry);
-/* A GEMM: by the first applicable solver of op/gemm.h. */
+/* A GEMM: by a solver of op/gemm.h, forced, tuned or the first applicable one. */
 void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 /* The record itself, for rt's GEMM library, with the workspace that it asks for. */
 void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
