@@ -1,0 +1,189 @@
+/* The launches of cl/conv2d_winograd.cl: 3x3 convolutions of images in NHWC by transforms. */
+#include <stdio.h>
+
+#include "op/conv2d.h"
+#include "op/vectors.h"
+
+#define LOCAL_BYTES                                                                                          \
+    (384 << 10)          /* transforms of an item: what a second-level cache keeps beside the weights */
+#define MIN_TILES 32     /* of an item, where memory allows: each reading of the weights serves them all */
+#define ITEMS_PER_UNIT 4 /* so that units end together */
+#define MIN_CHANNELS 16  /* below, transforms cost more than the products that they save */
+
+/* From x (n, h, w, c) to y (n, oh, ow, k), in either direction. */
+struct winograd {
+    int64_t n, c, k, h, w, oh, ow, padding[2];
+    bool transposed;
+    double flops; /* as a convolution has them */
+    int lanes, kv, px;
+    int64_t tb, th, tw;
+};
+
+static int64_t round_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b * b;
+}
+
+static int64_t local_bytes(const struct winograd *winograd, int64_t tb)
+{
+    int64_t tiles = round_up(tb * winograd->tw, winograd->px);
+    int64_t channels = round_up(winograd->c, winograd->lanes) + (int64_t)winograd->kv * winograd->lanes;
+    return 16 * tiles * channels * (int64_t)sizeof(float);
+}
+
+static const struct claret_tunable tunables[] = {
+    {"KV", {1, 2, 3, 4}},                /* vectors of output channels in the register tile */
+    {"PX", {4, 5, 6, 7, 8, 10, 12, 16}}, /* tiles of 2x2 pixels in it */
+    {"TB", {1, 2, 4, 8, 16, 32}},        /* rows of tiles in an item */
+    {.name = NULL},
+};
+
+static struct winograd winograd_problem(const struct claret_conv *conv, bool transposed,
+                                        const struct claret_device_desc *device, struct claret_params *params)
+{
+    struct winograd winograd = {.n = conv->n,
+                                .c = transposed ? conv->k : conv->c,
+                                .k = transposed ? conv->c : conv->k,
+                                .h = transposed ? conv->oh : conv->h,
+                                .w = transposed ? conv->ow : conv->w,
+                                .oh = transposed ? conv->h : conv->oh,
+                                .ow = transposed ? conv->w : conv->ow,
+                                .transposed = transposed,
+                                .flops = claret_conv_flops(conv)};
+    for (int d = 0; d < 2; d++)
+        winograd.padding[d] = transposed ? 2 - conv->padding[d] : conv->padding[d];
+    winograd.lanes = claret_vector_lanes(device, winograd.k);
+    winograd.th = (winograd.oh + 1) / 2;
+    winograd.tw = (winograd.ow + 1) / 2;
+    winograd.kv = (int)claret_param(params, "KV", winograd.k > winograd.lanes ? 2 : 1);
+    winograd.px = (int)claret_param(params, "PX", claret_vector_tile(device) * 2 / 3 / winograd.kv);
+    int64_t tb = (MIN_TILES + winograd.tw - 1) / winograd.tw, rows = winograd.n * winograd.th;
+    int64_t items = ITEMS_PER_UNIT * (int64_t)device->compute_units;
+    while (tb > 1 && (local_bytes(&winograd, tb) > LOCAL_BYTES || rows / tb < items))
+        tb--;
+    winograd.tb = claret_param(params, "TB", tb);
+    return winograd;
+}
+
+static int64_t panel_floats(const struct winograd *winograd)
+{
+    return 16 * winograd->c * round_up(winograd->k, (int64_t)winograd->kv * winograd->lanes);
+}
+
+static bool winograd_applicable(const struct claret_problem *problem, int x, int y, bool transposed,
+                                char reason[128])
+{
+    struct claret_conv conv =
+        claret_conv_problem(problem->node->attr, &problem->tensors[x], &problem->tensors[y]);
+    if (!claret_vector_device(problem->device, reason))
+        return false;
+    if (conv.r != 3 || conv.s != 3 || conv.stride[0] != 1 || conv.stride[1] != 1 || conv.dilation[0] != 1 ||
+        conv.dilation[1] != 1) {
+        snprintf(reason, 128, "not a 3x3 window with stride 1");
+        return false;
+    }
+    if (conv.c < MIN_CHANNELS || conv.k < MIN_CHANNELS) {
+        snprintf(reason, 128, "fewer than %d channels", MIN_CHANNELS);
+        return false;
+    }
+    struct winograd winograd = winograd_problem(&conv, transposed, problem->device, problem->params);
+    if (winograd.px * winograd.kv > claret_vector_tile(problem->device) * 4 / 3) {
+        snprintf(reason, 128, "a tile of %d times %d vectors is too large", winograd.px, winograd.kv);
+        return false;
+    }
+    int64_t bytes = local_bytes(&winograd, winograd.tb);
+    if (bytes > (int64_t)problem->device->local_mem) {
+        snprintf(reason, 128, "its tiles take %lld bytes of local memory, there are %llu", (long long)bytes,
+                 (unsigned long long)problem->device->local_mem);
+        return false;
+    }
+    return claret_vector_workspace(problem->device, panel_floats(&winograd), reason);
+}
+
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    return winograd_applicable(problem, problem->node->in[0], problem->node->out[0], false, reason);
+}
+
+static bool dx_applicable(const struct claret_problem *problem, char reason[128])
+{
+    return winograd_applicable(problem, problem->node->out[0], problem->node->in[0], true, reason);
+}
+
+static int emit_weights(struct claret_emit *emit, const struct winograd *winograd, int weight)
+{
+    int64_t kt = (int64_t)winograd->kv * winograd->lanes;
+    int panels = claret_emit_temp(emit, CLARET_DTYPE_F32, panel_floats(winograd));
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "weights", "conv2d_winograd", "winograd_weights");
+    claret_kernel_define(call, "LANES", winograd->lanes);
+    claret_kernel_define(call, "KV", winograd->kv);
+    claret_kernel_tensor(call, weight, 0);
+    claret_kernel_tensor(call, panels, 0);
+    claret_kernel_int(call, winograd->k);
+    claret_kernel_int(call, winograd->c);
+    claret_kernel_int(call, winograd->transposed);
+    claret_kernel_range3(call, (winograd->k + kt - 1) / kt, winograd->c, 1, 1);
+    claret_emit_cost(emit, 0, 4.0 * (double)(winograd->k * winograd->c * (9 + 16)));
+    return panels;
+}
+
+/* bias and mask -1: none */
+static void emit_winograd(struct claret_emit *emit, const struct winograd *winograd, int x, int mask,
+                          int weight, int bias, bool relu, int y)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } defines[] = {{"LANES", winograd->lanes},   {"N", winograd->n},      {"C", winograd->c},
+                   {"K", winograd->k},           {"H", winograd->h},      {"W", winograd->w},
+                   {"OH", winograd->oh},         {"OW", winograd->ow},    {"PH", winograd->padding[0]},
+                   {"PW", winograd->padding[1]}, {"HAS_BIAS", bias >= 0}, {"RELU", relu},
+                   {"MASK", mask >= 0},          {"PX", winograd->px},    {"KV", winograd->kv},
+                   {"TB", winograd->tb}};
+    int panels = emit_weights(emit, winograd, weight);
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "convolution", "conv2d_winograd", "conv2d_winograd");
+    for (size_t i = 0; i < sizeof defines / sizeof *defines; i++)
+        claret_kernel_define(call, defines[i].name, defines[i].value);
+    claret_kernel_tensor(call, x, 0);
+    claret_kernel_tensor(call, mask >= 0 ? mask : x, 0);
+    claret_kernel_tensor(call, panels, 0);
+    claret_kernel_tensor(call, bias >= 0 ? bias : panels, 0);
+    claret_kernel_tensor(call, y, 0);
+    claret_kernel_range(call, (winograd->n * winograd->th + winograd->tb - 1) / winograd->tb, 1);
+    claret_emit_cost(emit, winograd->flops,
+                     4.0 * (double)winograd->n *
+                         (double)(winograd->c * winograd->h * winograd->w * (mask >= 0 ? 2 : 1) +
+                                  winograd->k * winograd->oh * winograd->ow));
+}
+
+static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
+                                                  claret_emit_tensor(emit, node->out[0]));
+    struct winograd winograd =
+        winograd_problem(&conv, false, claret_emit_device(emit), claret_emit_params(emit));
+    emit_winograd(emit, &winograd, node->in[0], -1, node->in[1], node->in_count > 2 ? node->in[2] : -1,
+                  claret_conv_has_relu(node), node->out[0]);
+}
+
+static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->out[0]),
+                                                  claret_emit_tensor(emit, node->in[0]));
+    struct winograd winograd =
+        winograd_problem(&conv, true, claret_emit_device(emit), claret_emit_params(emit));
+    emit_winograd(emit, &winograd, node->in[0], claret_conv_mask(node), node->in[1], -1, false, node->out[0]);
+}
+
+const struct claret_solver claret_conv_winograd = {.name = "winograd",
+                                                   .layout = CLARET_LAYOUT_NHWC,
+                                                   .applicable = forward_applicable,
+                                                   .emit = forward_emit,
+                                                   .tunables = tunables};
+const struct claret_solver claret_conv_winograd_dx = {.name = "winograd",
+                                                      .layout = CLARET_LAYOUT_NHWC,
+                                                      .applicable = dx_applicable,
+                                                      .emit = dx_emit,
+                                                      .tunables = tunables};
