@@ -32,24 +32,32 @@ __kernel void winograd_weights(CONST_TENSOR(float, weight), TENSOR(float, panels
     if (c >= c_count)
         return;
     panels += ((ulong)tile * 16 * c_count + c) * KT;
-    for (int j = 0; j < KT; j++) {
-        const int k = tile * KT + j;
-        float g[3][3], rows[4][3];
-        for (int i = 0; i < 9; i++) {
-            const ulong at = transposed ? ((ulong)c * k_count + k) * 9 + 8 - i : ((ulong)k * c_count + c) * 9 + i;
-            g[i / 3][i % 3] = k < k_count ? weight[at] : 0.0f;
+    for (int j = 0; j < KT; j += LANES) {
+        float windows[9][LANES];
+        FLOATS g[9], t[4][3];
+        for (int l = 0; l < LANES; l++) {
+            const int k = tile * KT + j + l;
+            __global const float *window = weight + (transposed ? (ulong)c * k_count + k : (ulong)k * c_count + c) * 9;
+            for (int i = 0; i < 9; i++)
+                windows[transposed ? 8 - i : i][l] = k < k_count ? window[i] : 0.0f;
         }
+#pragma unroll
+        for (int i = 0; i < 9; i++)
+            g[i] = LOAD(windows[i]);
+#pragma unroll
         for (int i = 0; i < 3; i++) {
-            rows[0][i] = g[0][i];
-            rows[1][i] = 0.5f * (g[0][i] + g[1][i] + g[2][i]);
-            rows[2][i] = 0.5f * (g[0][i] - g[1][i] + g[2][i]);
-            rows[3][i] = g[2][i];
+            t[0][i] = g[i];
+            t[1][i] = 0.5f * (g[i] + g[3 + i] + g[6 + i]);
+            t[2][i] = 0.5f * (g[i] - g[3 + i] + g[6 + i]);
+            t[3][i] = g[6 + i];
         }
+#pragma unroll
         for (int i = 0; i < 4; i++) {
-            const float u[4] = {rows[i][0], 0.5f * (rows[i][0] + rows[i][1] + rows[i][2]),
-                                0.5f * (rows[i][0] - rows[i][1] + rows[i][2]), rows[i][2]};
-            for (int l = 0; l < 4; l++)
-                panels[(ulong)(i * 4 + l) * c_count * KT + j] = u[l];
+            __global float *to = panels + (ulong)(i * 4) * c_count * KT + j;
+            STORE(t[i][0], to);
+            STORE(0.5f * (t[i][0] + t[i][1] + t[i][2]), to + (ulong)c_count * KT);
+            STORE(0.5f * (t[i][0] - t[i][1] + t[i][2]), to + (ulong)2 * c_count * KT);
+            STORE(t[i][2], to + (ulong)3 * c_count * KT);
         }
     }
 }

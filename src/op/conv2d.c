@@ -132,8 +132,9 @@ static const struct claret_solver *const forward_solvers[] = {
 static const struct claret_solver *const dx_solvers[] = {&claret_conv_winograd_dx, &claret_conv_direct_dx,
                                                          &claret_conv_im2col_rows_dx, &claret_conv_im2col_dx,
                                                          NULL};
-static const struct claret_solver *const dw_solvers[] = {&claret_conv_direct_dw, &claret_conv_im2col_rows_dw,
-                                                         &claret_conv_im2col_dw, NULL};
+static const struct claret_solver *const dw_solvers[] = {&claret_conv_winograd_dw, &claret_conv_direct_dw,
+                                                         &claret_conv_im2col_rows_dw, &claret_conv_im2col_dw,
+                                                         NULL};
 
 static const struct claret_op conv2d = {.name = "conv2d",
                                         .schema = &schema,
