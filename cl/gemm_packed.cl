@@ -94,13 +94,13 @@ __kernel void gemm_packed(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
                 float old[LANES];
                 for (int l = 0; l < LANES; l++)
                     old[l] = l < left ? to[l] : 0.0f;
-                value += beta * LOAD(old);
+                value += beta * JOIN(vload, LANES)(0, old);
             }
 #endif
             if (left >= LANES)
                 STORE(value, to);
             else
-                STORE_SOME(float, value, to, left);
+                store_some_float(value, to, left);
         }
 }
 

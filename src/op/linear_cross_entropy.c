@@ -10,7 +10,10 @@
 #include <stdio.h>
 
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
-#define FORWARD_IMAGES 2 /* that share one reading of the weights */
+#define FORWARD_IMAGES 4 /* at most, that share one reading of the weights */
+#define BACKWARD_OUTPUTS 32
+#define BACKWARD_SUMS 1024 /* vectors of the weights' gradients that stay in a near cache */
+#define BACKWARD_ITEMS 4   /* for each unit, to even out their pace */
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
@@ -59,7 +62,7 @@ static struct problem problem_of(const struct claret_emit *emit, int x, int64_t 
     return problem;
 }
 
-static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias)
+static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias, int images)
 {
     claret_kernel_define(call, "LANES", problem->lanes);
     claret_kernel_define(call, "N", problem->n);
@@ -67,19 +70,22 @@ static void defines(struct claret_kernel_call *call, const struct problem *probl
     claret_kernel_define(call, "O", problem->o);
     claret_kernel_define(call, "OT", problem->tile);
     claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_define(call, "IMAGES", images);
 }
 
 /* Images' logits: by `entry`, whose arguments are the node's first `in_count` inputs and its outputs. */
 static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what,
                         const char *entry)
 {
+    const struct claret_device_desc *device = claret_emit_device(emit);
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
-    int room = claret_vector_tile(claret_emit_device(emit)) / FORWARD_IMAGES;
-    struct problem problem = problem_of(emit, node->in[0], outputs, room);
+    int64_t share = claret_emit_tensor(emit, node->in[0])->shape.dim[0] / (int64_t)device->compute_units;
+    /* As many as share one reading of the weights, but two items for each unit where there are so many. */
+    int images = share >= 2 * FORWARD_IMAGES ? FORWARD_IMAGES : 2;
+    struct problem problem = problem_of(emit, node->in[0], outputs, claret_vector_tile(device) / images);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
-    defines(call, &problem, bias);
-    claret_kernel_define(call, "IMAGES", FORWARD_IMAGES);
+    defines(call, &problem, bias, images);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
@@ -87,7 +93,7 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
         claret_kernel_tensor(call, node->in[i], 0);
     for (int i = 0; i < node->out_count; i++)
         claret_kernel_tensor(call, node->out[i], 0);
-    claret_kernel_range(call, (problem.n + FORWARD_IMAGES - 1) / FORWARD_IMAGES, 1);
+    claret_kernel_range(call, (problem.n + images - 1) / images, 1);
     claret_emit_cost(emit, 2.0 * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(problem.n * problem.f + problem.f * problem.o));
 }
@@ -116,13 +122,13 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
 {
     const struct claret_device_desc *device = claret_emit_device(emit);
     const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
-    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], claret_vector_tile(device) / 2);
+    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], BACKWARD_OUTPUTS);
     bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
     int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
     int first = node->out_count > params, dx = first ? node->out[0] : -1;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
-    defines(call, &problem, bias);
+    defines(call, &problem, bias, claret_vector_split(problem.n, claret_vector_tile(device) / 3));
     claret_kernel_define(call, "HAS_DX", dx >= 0);
     claret_sgd_gradient_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
@@ -130,12 +136,12 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     claret_kernel_tensor(call, node->in[WEIGHT], 0);
     claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
     claret_sgd_gradient_arguments(call, node, PARAMS, first);
-    /* One vector of features an item at most, and some items for each unit to even out their pace. */
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
-    int64_t items = 16 * (int64_t)device->compute_units;
+    int64_t items = BACKWARD_ITEMS * (int64_t)device->compute_units;
     items = items > vectors ? vectors : items;
     int64_t block = (vectors + items - 1) / items;
     claret_kernel_define(call, "BLOCK", block);
+    claret_kernel_define(call, "FT", claret_vector_split(block, BACKWARD_SUMS / problem.tile));
     claret_kernel_range(call, (vectors + block - 1) / block, 1);
     claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(2 * problem.n * problem.f + 4 * problem.f * problem.o));
