@@ -10,15 +10,17 @@
 #include <stdio.h>
 
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
-#define FORWARD_IMAGES 4 /* at most, that share one reading of the weights */
+#define FORWARD_IMAGES 4 /* that share one reading of the weights … */
+#define FEW_IMAGES 2     /* … or these, where a batch is small */
 #define BACKWARD_OUTPUTS 32
 #define BACKWARD_SUMS 1024 /* vectors of the weights' gradients that stay in a near cache */
 #define BACKWARD_ITEMS 4   /* for each unit, to even out their pace */
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
-static bool fits(const struct claret_attr *const *attrs)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
 {
+    (void)in;
     return attrs[0][CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES;
 }
 
@@ -50,19 +52,20 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 
 struct problem {
     int64_t n, f, o;
-    int lanes, tile; /* outputs in the register tile */
+    int lanes;
+    int64_t tile; /* outputs in the register tile */
 };
 
-static struct problem problem_of(const struct claret_emit *emit, int x, int64_t outputs, int room)
+static struct problem problem_of(struct claret_emit *emit, int x, int64_t outputs, int room)
 {
     const struct claret_shape shape = claret_emit_tensor(emit, x)->shape;
     struct problem problem = {.n = shape.dim[0], .f = shape.dim[1], .o = outputs};
     problem.lanes = claret_vector_lanes(claret_emit_device(emit), problem.f);
-    problem.tile = claret_vector_split(outputs, room);
+    problem.tile = claret_emit_tunable(emit, "OT", claret_vector_split(outputs, room));
     return problem;
 }
 
-static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias, int images)
+static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias, int64_t images)
 {
     claret_kernel_define(call, "LANES", problem->lanes);
     claret_kernel_define(call, "N", problem->n);
@@ -81,8 +84,9 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
     int64_t share = claret_emit_tensor(emit, node->in[0])->shape.dim[0] / (int64_t)device->compute_units;
     /* As many as share one reading of the weights, but two items for each unit where there are so many. */
-    int images = share >= 2 * FORWARD_IMAGES ? FORWARD_IMAGES : 2;
-    struct problem problem = problem_of(emit, node->in[0], outputs, claret_vector_tile(device) / images);
+    int64_t images =
+        claret_emit_tunable(emit, "IMAGES", share >= 2 * FORWARD_IMAGES ? FORWARD_IMAGES : FEW_IMAGES);
+    struct problem problem = problem_of(emit, node->in[0], outputs, claret_vector_tile(device) / (int)images);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
     defines(call, &problem, bias, images);
@@ -103,10 +107,44 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     emit_logits(emit, node, "linear+loss", "linear_loss");
 }
 
+static const struct claret_tunable forward_tunables[] = {
+    {"OT", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}}, /* outputs of a tile */
+    {"IMAGES", {1, 2, 3, 4, 6, 8}},            /* that share one reading of the weights */
+    {.name = NULL},
+};
+static const struct claret_tunable backward_tunables[] = {
+    {"OT", {4, 8, 10, 16, 25, 32, 50}},  /* outputs whose sums stay in a near cache */
+    {"IMAGES", {1, 2, 4, 6, 8, 12}},     /* in registers */
+    {"BLOCK", {1, 2, 4, 8, 16, 32, 64}}, /* vectors of features that one item does */
+    {.name = NULL},
+};
+
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    int64_t tile = claret_param(problem->params, "OT", 1),
+            images = claret_param(problem->params, "IMAGES", 1),
+            outputs = problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
+    bool fine = tile <= outputs && tile * images <= 2 * claret_vector_tile(problem->device);
+    if (!fine)
+        snprintf(reason, 128, "a tile of %lld outputs of %lld images is too large", (long long)tile,
+                 (long long)images);
+    return fine;
+}
+
+static bool backward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    int64_t tile = claret_param(problem->params, "OT", 1),
+            outputs = problem->tensors[problem->node->in[DY]].shape.dim[1];
+    if (tile > outputs)
+        snprintf(reason, 128, "a tile of %lld outputs is too large for %lld", (long long)tile,
+                 (long long)outputs);
+    return tile <= outputs;
+}
+
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
     if (problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES)
-        return claret_vector_device(problem->device, reason);
+        return claret_vector_device(problem->device, reason) && forward_applicable(problem, reason);
     snprintf(reason, 128, "more than %d outputs", MAX_CLASSES);
     return false;
 }
@@ -116,7 +154,8 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_logits(emit, node, "linear", "linear_rows");
 }
 
-const struct claret_solver claret_linear_rows = {"rows", rows_applicable, rows_emit};
+const struct claret_solver claret_linear_rows = {
+    .name = "rows", .applicable = rows_applicable, .emit = rows_emit, .tunables = forward_tunables};
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
@@ -128,7 +167,8 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     int first = node->out_count > params, dx = first ? node->out[0] : -1;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
-    defines(call, &problem, bias, claret_vector_split(problem.n, claret_vector_tile(device) / 3));
+    int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
+    defines(call, &problem, bias, claret_emit_tunable(emit, "IMAGES", normal));
     claret_kernel_define(call, "HAS_DX", dx >= 0);
     claret_sgd_gradient_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
@@ -139,9 +179,9 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
     int64_t items = BACKWARD_ITEMS * (int64_t)device->compute_units;
     items = items > vectors ? vectors : items;
-    int64_t block = (vectors + items - 1) / items;
+    int64_t block = claret_emit_tunable(emit, "BLOCK", (vectors + items - 1) / items);
     claret_kernel_define(call, "BLOCK", block);
-    claret_kernel_define(call, "FT", claret_vector_split(block, BACKWARD_SUMS / problem.tile));
+    claret_kernel_define(call, "FT", claret_vector_split(block, BACKWARD_SUMS / (int)problem.tile));
     claret_kernel_range(call, (vectors + block - 1) / block, 1);
     claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(2 * problem.n * problem.f + 4 * problem.f * problem.o));
@@ -153,8 +193,10 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)tensors[node->out[1]].shape.dim[1];
 }
 
-static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
-static const struct claret_solver backward_rows = {"rows", NULL, backward_emit};
+static const struct claret_solver forward_rows = {
+    .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
+static const struct claret_solver backward_rows = {
+    .name = "rows", .applicable = backward_applicable, .emit = backward_emit, .tunables = backward_tunables};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
 

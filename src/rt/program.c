@@ -95,6 +95,33 @@ static enum claret_status find_text(struct claret_programs *programs, const char
     return CLARET_OK;
 }
 
+/* To be raised when records of older versions must not be used any more. */
+#define KERNEL_HASH_FORMAT "claret kernels 1"
+
+enum claret_status claret_rt_kernel_hash(struct claret_rt *rt, const char *const *sources, int count,
+                                         char hex[65])
+{
+    struct claret_text all = {0};
+    claret_text_add(&all, KERNEL_HASH_FORMAT);
+    for (int i = 0; i < count; i++) {
+        const char *text = "";
+        enum claret_status status = CLARET_OK;
+        if (strcmp(sources[i], "clblast") != 0)
+            status = find_text(&rt->programs, sources[i], &text);
+        if (status != CLARET_OK) {
+            claret_text_drop(&all);
+            return status;
+        }
+        claret_text_add(&all, "\n%s\n", sources[i]);
+        claret_text_add(&all, "%s", text);
+    }
+    enum claret_status status = all.failed ? claret_no_memory() : CLARET_OK;
+    if (status == CLARET_OK)
+        claret_sha256(all.data, all.size, hex);
+    claret_text_drop(&all);
+    return status;
+}
+
 /* ---- which there are ----------------------------------------------------------------------------------- */
 
 void claret_program_options(const struct claret_kernel_call *call, struct claret_text *text)

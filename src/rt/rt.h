@@ -29,6 +29,11 @@ const char *claret_rt_describe(const struct claret_rt *rt);
 enum claret_status claret_rt_probe_gemm(struct claret_rt *rt);
 /* For claret_plan_options. `rt` as user. */
 size_t claret_rt_gemm_workspace(void *rt, const struct claret_gemm_call *gemm);
+/* What the kernels of cl/`sources`[i].cl are made from, as a hash: as long as it is the same, what was
+ * measured of them holds. "clblast" stands for CLBlast's. CLARET_IO, CLARET_INTERNAL: there is no such
+ * source. */
+enum claret_status claret_rt_kernel_hash(struct claret_rt *rt, const char *const *sources, int count,
+                                         char hex[65]);
 /* "programs: …" and, where CLBlast is used, a line "clblast: …"; no newline at the end. */
 void claret_rt_report(const struct claret_rt *rt, struct claret_text *text);
 

@@ -126,6 +126,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(check_dataset(session->network, dataset));
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
+    CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
     CLARET_TRY(claret_engine_plan(session, training));
     CLARET_TRY(make_pool(session));
     if (training)
@@ -185,6 +186,7 @@ void claret_session_destroy(struct claret_session *session)
     for (int i = 0; i < CLARET_STAGE_SLOTS; i++)
         free(session->flight[i].memory);
     claret_network_destroy(session->network);
+    claret_choices_finish(&session->choices);
     claret_options_destroy(session->options);
     free(session->weights);
     free(session);
@@ -471,6 +473,9 @@ enum claret_status claret_session_report(struct claret_session *session, enum cl
     switch (what) {
     case CLARET_REPORT_PLAN:
         claret_plan_dump(session->train.plan ? session->train.plan : session->eval.plan, &out);
+        break;
+    case CLARET_REPORT_EXPLAIN:
+        claret_engine_explain(session, &out);
         break;
     case CLARET_REPORT_DEVICE:
         claret_text_add(&out, "%s", claret_rt_describe(session->rt));
