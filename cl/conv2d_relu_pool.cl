@@ -84,10 +84,10 @@ __kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weig
                     break;
                 const ulong at = (((ulong)n * K + k + t) * OH + oy) * OW + segment * LANES;
                 if (TAIL && segment == SEGMENTS - 1 && oy == OH - 1) {
-                    store_some_float(best, y + at, TAIL);
-                    store_some_uchar(TO_UCHARS(winner), index + at, TAIL);
+                    STORE_SOME(float, best, y + at, TAIL);
+                    STORE_SOME(uchar, TO_UCHARS(winner), index + at, TAIL);
                 } else {
-                    STORE(best, y + at);
+                    STORE_FLOATS(best, y + at);
                     STORE_UCHARS(TO_UCHARS(winner), index + at);
                 }
             }
@@ -156,7 +156,7 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
                                     v = column[t] == j ? LOAD(from + COLUMN(j, s)) : v;
                                 seen = i == 0 ? v : winner[t] >= i * PJ ? v : seen;
                             }
-                            if (TAIL && SEGMENTS > 1)
+                            if (TAIL != 0 && SEGMENTS > 1)
                                 seen = kept[t] ? seen : (FLOATS)0.0f;
                             acc[t][r * S + s] = fma(d[t], seen, acc[t][r * S + s]);
                         }
@@ -172,7 +172,7 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
             if (r0 + p / S >= R)
                 break;
             const int i = ((k + t) * C + c) * R * S + r0 * S + p;
-            if (TAIL && SEGMENTS == 1) /* the others hold what lies past the rows' ends, be it NaN */
+            if (TAIL != 0 && SEGMENTS == 1) /* the others hold what lies past the rows' ends, be it NaN */
                 acc[t][p] = LANE_NUMBERS < TAIL ? acc[t][p] : (FLOATS)0.0f;
             const float g = sum_lanes(acc[t][p]);
             if (CHUNKS > 1)

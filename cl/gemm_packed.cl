@@ -94,13 +94,13 @@ __kernel void gemm_packed(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
                 float old[LANES];
                 for (int l = 0; l < LANES; l++)
                     old[l] = l < left ? to[l] : 0.0f;
-                value += beta * JOIN(vload, LANES)(0, old);
+                value += beta * LOAD(old);
             }
 #endif
             if (left >= LANES)
-                STORE(value, to);
+                STORE_FLOATS(value, to);
             else
-                store_some_float(value, to, left);
+                STORE_SOME(float, value, to, left);
         }
 }
 

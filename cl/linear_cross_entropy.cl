@@ -187,7 +187,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
 #pragma unroll
                     for (int i = 0; HAS_DX && i < IMAGES; i++) {
                         if (N % IMAGES == 0 || n + i < N)
-                            STORE(d[i], dx + (ulong)(n + i) * F + f0 + j * LANES);
+                            STORE_FLOATS(d[i], dx + (ulong)(n + i) * F + f0 + j * LANES);
                     }
                 }
 #if N > IMAGES
