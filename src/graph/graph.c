@@ -274,7 +274,7 @@ static enum claret_status add_layer(struct claret_build *build, int index, const
     const struct claret_spec *spec = graph->spec;
     const struct claret_layer *layer = &spec->layers[index];
     int in[CLARET_MAX_IN];
-    for (int i = 0; i < layer->schema->inputs; i++)
+    for (int i = 0; i < layer->from_count; i++)
         in[i] = layer->from[i] < 0 ? graph->input : result[layer->from[i]];
     const struct claret_op *op = choose_op(build, index, uses, &graph->tensors[in[0]].shape, length);
     /* The first layer says how the images are loaded. */
@@ -286,7 +286,7 @@ static enum claret_status add_layer(struct claret_build *build, int index, const
     struct claret_node *node = claret_build_add_node(build, op, layer->name, index, layer->attr);
     for (int i = 1; i < *length && index + i < spec->layer_count; i++)
         node->chain[i - 1] = spec->layers[index + i].attr;
-    for (int i = 0; i < layer->schema->inputs; i++)
+    for (int i = 0; i < layer->from_count; i++)
         claret_build_input(node, in[i]);
     CLARET_TRY(op->shape(build, node));
     if (build->too_large)
@@ -307,7 +307,7 @@ static enum claret_status add_layers(struct claret_build *build)
     if (!result || !uses)
         return claret_no_memory();
     for (int i = 0; i < spec->layer_count; i++)
-        for (int j = 0; j < spec->layers[i].schema->inputs; j++)
+        for (int j = 0; j < spec->layers[i].from_count; j++)
             if (spec->layers[i].from[j] >= 0)
                 uses[spec->layers[i].from[j]]++;
             else

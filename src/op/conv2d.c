@@ -18,7 +18,7 @@ static const struct claret_attr_def attrs[] = {
     [CLARET_CONV_IN_CHANNELS] = {"in_channels", CLARET_ATTR_INT, false, 0, 1, LARGE},
     {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
 };
-static const struct claret_schema schema = {"conv2d", 1, attrs};
+static const struct claret_schema schema = {"conv2d", 1, attrs, 0};
 
 static const struct claret_op conv2d, conv2d_relu, conv2d_dw;
 

@@ -2,7 +2,7 @@
 #include "op/op.h"
 
 static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
-static const struct claret_schema schema = {"flatten", 1, attrs};
+static const struct claret_schema schema = {"flatten", 1, attrs, 0};
 static const struct claret_op flatten, flatten_dx;
 
 static enum claret_status shape(struct claret_build *build, struct claret_node *node)

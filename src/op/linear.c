@@ -17,7 +17,7 @@ static const struct claret_attr_def attrs[] = {
     [IN_FEATURES] = {"in_features", CLARET_ATTR_INT, false, 0, 1, LARGE},
     {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
 };
-static const struct claret_schema schema = {"linear", 1, attrs};
+static const struct claret_schema schema = {"linear", 1, attrs, 0};
 static const struct claret_op linear, linear_dx, linear_dw;
 
 /* "16x15x15 = 3600" for what was flattened, else "3600" */

@@ -18,7 +18,7 @@ static const struct claret_attr_def attrs[] = {
     [PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE},
     {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
 };
-static const struct claret_schema schema = {"max_pool2d", 1, attrs};
+static const struct claret_schema schema = {"max_pool2d", 1, attrs, 0};
 static const struct claret_op max_pool2d;
 
 int64_t claret_pool_stride(const struct claret_attr *attr, int d)

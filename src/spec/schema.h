@@ -34,6 +34,7 @@ struct claret_schema {
     const char *name;                    /* "conv2d" */
     int inputs;                          /* layers it takes */
     const struct claret_attr_def *attrs; /* ends with key NULL; attr arrays are in this order */
+    int most;                            /* layers it may take where that is more; else 0 */
 };
 
 #endif

@@ -1,4 +1,14 @@
-/* Network text to a list of layers. Grammar: INTERFACE "Network text". */
+/* Network text to a list of layers.
+ *
+ *     input CHANNELS HEIGHT WIDTH
+ *     [NAME =] OP key=value ...        a layer; "#" begins a comment
+ *     block NAME(param, param=default) lines up to "end": layers that a line "[NAME =] BLOCK param=value ..."
+ * stands end                              for, repeat=N of them in a row
+ *
+ * A layer reads the one before it, or those of from=NAME,NAME. In a block a parameter's name stands for its
+ * value, "4*channels" for a product, "input" for what the block reads; its output is its last layer's, and
+ * its layers' names have its own before them: "layer1.0.conv1". Layers of blocks are in the list like others.
+ */
 #ifndef CLARET_SPEC_SPEC_H
 #define CLARET_SPEC_SPEC_H
 
@@ -10,8 +20,9 @@ struct claret_layer {
     const char *name; /* given, or op and count: "relu1" */
     const struct claret_schema *schema;
     struct claret_attr *attr; /* in the schema's order */
-    int *from;                /* schema->inputs layer indices; -1 is the network's input */
-    int line, column;         /* of the op's word, from 1 */
+    int *from;                /* from_count layer indices; -1 is the network's input */
+    int from_count;
+    int line, column; /* of the op's word, from 1 */
 };
 
 struct claret_spec {
