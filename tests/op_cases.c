@@ -126,6 +126,22 @@ const struct claret_op_case claret_op_cases[] = {
      3, SMALL},
     {"chain-pool-first", "2 9 9",
      "max_pool2d kernel_size=2; relu; conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, SMALL},
+    /* add; gradients of what several layers read */
+    {"add-one", "1 1 1", "a = relu; add from=a,input; flatten; linear out_features=3", 1, SMALL},
+    {"add-twice", "3 5 3", "a = relu; add from=a,a; flatten; linear out_features=3", 3, SMALL},
+    {"add-flat", "2 3 7", "f = flatten; a = linear out_features=42; add from=a,f; linear out_features=3", 4,
+     SMALL},
+    {"add-many", "3 7 6",
+     "a = conv2d out_channels=3 kernel_size=3 padding=1; b = relu; c = max_pool2d kernel_size=3 stride=1 "
+     "padding=1; "
+     "d = add from=a,c; e = add from=b,d; f = add from=input,e; add from=f,a; flatten; linear out_features=3",
+     3, SMALL},
+    {"add-layouts", "5 6 7",
+     "a = relu; b = conv2d out_channels=5 kernel_size=3 padding=1; d = add from=a,b; e = add from=b,a; add "
+     "from=d,e; "
+     "c = conv2d out_channels=4 kernel_size=3; flatten; linear out_features=3",
+     3, SMALL},
+    {"add-batch129", "16 13 13", "a = relu; add from=input,a; flatten; linear out_features=3", 129, LARGE},
     /* conv2d and relu in one */
     {"fused-conv-relu", "3 7 6",
      "conv2d out_channels=5 kernel_size=3 padding=1; relu; conv2d out_channels=4 kernel_size=3 stride=2 "

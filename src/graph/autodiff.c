@@ -9,13 +9,10 @@ bool claret_build_wants(const struct claret_build *build, int tensor)
     return build->wants[tensor];
 }
 
-int claret_build_grad(struct claret_build *build, int tensor)
+static int add_grad(struct claret_build *build, int tensor, const char *name)
 {
-    if (build->grad[tensor] >= 0)
-        return build->grad[tensor];
     const struct claret_graph *graph = build->graph;
     struct claret_tensor of = graph->tensors[tensor];
-    const char *name = claret_build_name(build, "%s.grad", of.name);
     int grad = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, of.dtype, of.shape);
     graph->tensors[grad].layout = of.layout;
     if (of.home == CLARET_HOME_PARAMS) {
@@ -23,8 +20,64 @@ int claret_build_grad(struct claret_build *build, int tensor)
         graph->tensors[grad].base = graph->all_grads;
         graph->tensors[grad].base_offset = of.base_offset;
     }
-    build->grad[tensor] = grad;
     return grad;
+}
+
+static bool is_output(const struct claret_node *node, int tensor)
+{
+    for (int i = 0; i < node->out_count; i++)
+        if (node->out[i] == tensor)
+            return true;
+    return false;
+}
+
+/* One more part of a gradient, the last of its list. */
+static int add_part(struct claret_build *build, int tensor)
+{
+    struct claret_grad_part *part = claret_arena_alloc(&build->graph->arena, sizeof *part);
+    struct claret_grad_part **end = &build->parts[tensor];
+    int number = 0;
+    for (; *end; end = &(*end)->next)
+        number++;
+    int grad = add_grad(build, tensor,
+                        claret_build_name(build, "%s.grad.%d", build->graph->tensors[tensor].name, number));
+    if (part) {
+        part->tensor = grad;
+        *end = part;
+    }
+    build->failed |= !part;
+    return grad;
+}
+
+void claret_build_sum_parts(struct claret_build *build, int tensor)
+{
+    const struct claret_grad_part *part = build->parts[tensor];
+    const char *of = build->graph->tensors[tensor].name;
+    if (!part || build->grad[tensor] >= 0)
+        return;
+    int sum = part->tensor;
+    for (int i = 1; part->next; i++) {
+        part = part->next;
+        const char *name = claret_build_name(build, part->next ? "%s.grad.sum%d" : "%s.grad", of, i);
+        int next = add_grad(build, tensor, name);
+        struct claret_node *node = claret_build_add_node(
+            build, claret_op_find("add"), claret_build_name(build, "%s.sum%d", of, i), -1, NULL);
+        claret_build_input(node, sum);
+        claret_build_input(node, part->tensor);
+        node->out[node->out_count++] = next;
+        sum = next;
+    }
+    build->grad[tensor] = sum;
+}
+
+int claret_build_grad(struct claret_build *build, int tensor)
+{
+    if (build->current && build->readers[tensor] > 1 && !is_output(build->current, tensor))
+        return add_part(build, tensor);
+    if (build->grad[tensor] < 0)
+        build->grad[tensor] =
+            add_grad(build, tensor, claret_build_name(build, "%s.grad", build->graph->tensors[tensor].name));
+    return build->grad[tensor];
 }
 
 struct claret_node *claret_build_node(struct claret_build *build, const struct claret_op *op,
@@ -43,6 +96,14 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
     if (op->view)
         build->graph->tensors[out[0]].base = in[0];
     return node;
+}
+
+void claret_build_pass(struct claret_build *build, const struct claret_op *view,
+                       const struct claret_node *parent, const char *suffix, int from, int to)
+{
+    const struct claret_tensor *tensors = build->graph->tensors;
+    bool same = tensors[from].layout == tensors[to].layout;
+    claret_build_node(build, same ? view : claret_op_find("reorder"), parent, suffix, &from, 1, &to, 1);
 }
 
 void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
@@ -123,11 +184,22 @@ int claret_build_step(const struct claret_build *build)
 
 enum claret_status claret_build_backward(struct claret_build *build)
 {
+    const struct claret_graph *graph = build->graph;
+    enum claret_status status = CLARET_OK;
+    for (int i = 0; i < graph->node_count; i++)
+        for (int j = 0; j < graph->nodes[i].in_count; j++)
+            if (graph->nodes[i].in[j] >= 0 && graph->nodes[i].op->backward)
+                build->readers[graph->nodes[i].in[j]]++;
     /* By index: the array grows at its end while the op runs, but never moves. */
-    for (int i = build->graph->node_count - 1; i >= 0; i--) {
-        const struct claret_node *node = &build->graph->nodes[i];
-        if (node->op->backward && build->wants[node->out[0]])
-            CLARET_TRY(node->op->backward(build, node));
+    for (int i = graph->node_count - 1; i >= 0 && status == CLARET_OK; i--) {
+        const struct claret_node *node = &graph->nodes[i];
+        if (!node->op->backward || !build->wants[node->out[0]])
+            continue;
+        for (int j = 0; j < node->out_count; j++)
+            claret_build_sum_parts(build, node->out[j]);
+        build->current = node;
+        status = node->op->backward(build, node);
+        build->current = NULL;
     }
-    return CLARET_OK;
+    return status;
 }

@@ -4,17 +4,26 @@
 
 #include "graph/graph.h"
 
+/* Where several nodes read a tensor, each gives a part of its gradient. */
+struct claret_grad_part {
+    struct claret_grad_part *next;
+    int tensor;
+};
+
 struct claret_build {
     struct claret_graph *graph;
     const struct claret_graph_options *options;
     int tensor_capacity, node_capacity;
-    int64_t param_elements;  /* in all_params so far */
-    bool *wants;             /* by tensor: a gradient is needed */
-    int *grad;               /* by tensor: its gradient's id, -1: none yet */
-    int input_uses;          /* layers that read the network's input */
-    struct claret_attr *sgd; /* the optimizer's attributes */
-    bool failed;             /* out of memory, or a layer made more tensors than any may */
-    bool too_large;          /* a tensor was; the error is recorded */
+    int64_t param_elements;            /* in all_params so far */
+    bool *wants;                       /* by tensor: a gradient is needed */
+    int *grad;                         /* by tensor: its gradient's id, -1: none yet */
+    int *readers;                      /* by tensor: inputs of nodes with a backward that it is */
+    struct claret_grad_part **parts;   /* by tensor: what its readers give of its gradient */
+    const struct claret_node *current; /* the node whose backward is being made */
+    int input_uses;                    /* layers that read the network's input */
+    struct claret_attr *sgd;           /* the optimizer's attributes */
+    bool failed;                       /* out of memory, or a layer made more tensors than any may */
+    bool too_large;                    /* a tensor was; the error is recorded */
 };
 
 /* A text that lives as long as the graph; never NULL: without memory the build fails in the end. */
@@ -25,6 +34,10 @@ int claret_build_add_tensor(struct claret_build *build, const char *name, enum c
 /* A node outside the network text. */
 struct claret_node *claret_build_add_node(struct claret_build *build, const struct claret_op *op,
                                           const char *name, int layer, const struct claret_attr *attr);
+/* The nodes of the spec's layers; the logits, or the losses where a fused op has them. */
+enum claret_status claret_build_layers(struct claret_build *build);
+/* Makes the gradient of a tensor that several nodes read, once all have given their parts. */
+void claret_build_sum_parts(struct claret_build *build, int tensor);
 /* The backward nodes of all nodes so far, in reverse order, from the gradient of the logits on. */
 enum claret_status claret_build_backward(struct claret_build *build);
 

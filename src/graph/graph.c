@@ -11,7 +11,7 @@
 
 /* More than any layer makes: outputs, parameters, and the gradients of both. */
 #define TENSORS_PER_LAYER (2 * (CLARET_MAX_IN + CLARET_MAX_OUT))
-#define NODES_PER_LAYER 5
+#define NODES_PER_LAYER 8
 #define FIXED 32 /* tensors and nodes that belong to no layer */
 
 /* Values of one image, or of one parameter: below this, no product of sizes overflows 64 bits. */
@@ -138,6 +138,39 @@ int claret_build_param(struct claret_build *build, struct claret_node *node, con
     return id;
 }
 
+int claret_build_constant_param(struct claret_build *build, struct claret_node *node, const char *suffix,
+                                struct claret_shape shape, float value)
+{
+    int id = claret_build_param(build, node, suffix, shape, 0);
+    build->graph->tensors[id].init_value = value;
+    return id;
+}
+
+int claret_build_buffer(struct claret_build *build, struct claret_node *node, const char *suffix,
+                        enum claret_dtype dtype, struct claret_shape shape, float value)
+{
+    struct claret_graph *graph = build->graph;
+    if (graph->all_buffers < 0)
+        graph->all_buffers = claret_build_add_tensor(build, "buffers", CLARET_HOME_BUFFERS, CLARET_DTYPE_F32,
+                                                     claret_shape1(0));
+    const char *name = claret_build_name(build, "%s.%s", node->name, suffix);
+    int id = claret_build_add_tensor(build, name, CLARET_HOME_BUFFERS, dtype, shape);
+    struct claret_tensor *whole = &graph->tensors[graph->all_buffers];
+    graph->tensors[id].base = graph->all_buffers;
+    graph->tensors[id].base_offset = whole->shape.dim[0];
+    graph->tensors[id].init_value = value;
+    int64_t count = claret_shape_count(&shape);
+    whole->shape.dim[0] += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    graph->buffers[graph->buffer_count++] = id;
+    claret_build_input(node, id);
+    return id;
+}
+
+bool claret_build_training(const struct claret_build *build)
+{
+    return build->options->training;
+}
+
 enum claret_status claret_build_error(const struct claret_build *build, const struct claret_node *node,
                                       const struct claret_attr *attr, const char *format, ...)
 {
@@ -193,7 +226,7 @@ static enum claret_status add_sources(struct claret_build *build)
                                                claret_shape2(in[0], CLARET_TABLE_ROW));
     graph->all_params =
         claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32, claret_shape1(0));
-    graph->all_grads = graph->all_state = -1;
+    graph->all_grads = graph->all_state = graph->all_buffers = -1;
     if (build->options->training) {
         graph->all_grads =
             claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32, claret_shape1(0));
@@ -210,127 +243,6 @@ static enum claret_status add_sources(struct claret_build *build)
     memcpy(node->out, (int[]){graph->input, graph->labels, graph->step}, 3 * sizeof(int));
     node->in_count = 3;
     node->out_count = 3;
-    return CLARET_OK;
-}
-
-/* Whether `op`, a fused one, can stand for the layers from `first` on: how many, 0: it cannot. Each of them
- * but the last must be read by the next alone. The loss counts as one more layer behind the last. */
-static int match_chain(const struct claret_build *build, const struct claret_op *op, int first,
-                       const int *uses, const struct claret_shape *in)
-{
-    const struct claret_spec *spec = build->graph->spec;
-    const struct claret_attr *attrs[CLARET_MAX_CHAIN] = {0};
-    int length = 0;
-    for (; op->chain[length]; length++) {
-        int at = first + length;
-        bool loss = at == spec->layer_count && build->options->training;
-        if (at >= spec->layer_count && !loss)
-            return 0;
-        const char *name = loss ? "cross_entropy" : spec->layers[at].schema->name;
-        if (strcmp(op->chain[length], name) != 0)
-            return 0;
-        if (length && !loss && (spec->layers[at].from[0] != at - 1 || uses[at - 1] != 1))
-            return 0;
-        attrs[length] = loss ? NULL : spec->layers[at].attr;
-    }
-    return op->fits && !op->fits(attrs, in) ? 0 : length;
-}
-
-/* The op that stands for most layers from `first` on; *length: how many. */
-static const struct claret_op *choose_op(const struct claret_build *build, int first, const int *uses,
-                                         const struct claret_shape *in, int *length)
-{
-    const struct claret_op *chosen = claret_op_find(build->graph->spec->layers[first].schema->name);
-    *length = 1;
-    for (int list = 0; build->options->fuse && claret_op_lists[list]; list++)
-        for (int i = 0; claret_op_lists[list][i]; i++) {
-            const struct claret_op *op = claret_op_lists[list][i];
-            int matched = op->chain ? match_chain(build, op, first, uses, in) : 0;
-            if (matched > *length) {
-                chosen = op;
-                *length = matched;
-            }
-        }
-    return chosen;
-}
-
-/* `tensor` as (N, C, H, W) in memory too: what a layer that only sees it with another shape wants. */
-static int in_order(struct claret_build *build, int layer, int tensor)
-{
-    const struct claret_tensor *of = &build->graph->tensors[tensor];
-    struct claret_shape shape = of->shape;
-    if (of->layout == CLARET_NCHW || claret_layout_trivial(&shape))
-        return tensor;
-    const char *name = claret_build_name(build, "%s.reorder", build->graph->spec->layers[layer].name);
-    struct claret_node *node = claret_build_add_node(build, claret_op_find("reorder"), name, layer, NULL);
-    claret_build_input(node, tensor);
-    return claret_build_output(build, node, CLARET_DTYPE_F32, shape);
-}
-
-static enum claret_status add_layer(struct claret_build *build, int index, const int *uses, int *result,
-                                    int *length)
-{
-    struct claret_graph *graph = build->graph;
-    const struct claret_spec *spec = graph->spec;
-    const struct claret_layer *layer = &spec->layers[index];
-    int in[CLARET_MAX_IN];
-    for (int i = 0; i < layer->from_count; i++)
-        in[i] = layer->from[i] < 0 ? graph->input : result[layer->from[i]];
-    const struct claret_op *op = choose_op(build, index, uses, &graph->tensors[in[0]].shape, length);
-    /* The first layer says how the images are loaded. */
-    if (in[0] == graph->input && index == 0 && op->layout == CLARET_LAYOUT_NHWC &&
-        build->options->channels_last)
-        graph->tensors[graph->input].layout = CLARET_NHWC;
-    if (op->view)
-        in[0] = in_order(build, index, in[0]);
-    struct claret_node *node = claret_build_add_node(build, op, layer->name, index, layer->attr);
-    for (int i = 1; i < *length && index + i < spec->layer_count; i++)
-        node->chain[i - 1] = spec->layers[index + i].attr;
-    for (int i = 0; i < layer->from_count; i++)
-        claret_build_input(node, in[i]);
-    CLARET_TRY(op->shape(build, node));
-    if (build->too_large)
-        return CLARET_SHAPE;
-    if (index + *length > spec->layer_count)
-        graph->losses = node->out[0];
-    else
-        result[index + *length - 1] = node->out[0];
-    return CLARET_OK;
-}
-
-static enum claret_status add_layers(struct claret_build *build)
-{
-    struct claret_graph *graph = build->graph;
-    const struct claret_spec *spec = graph->spec;
-    int *result = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *result);
-    int *uses = claret_arena_alloc(&graph->arena, (size_t)spec->layer_count * sizeof *uses);
-    if (!result || !uses)
-        return claret_no_memory();
-    for (int i = 0; i < spec->layer_count; i++)
-        for (int j = 0; j < spec->layers[i].from_count; j++)
-            if (spec->layers[i].from[j] >= 0)
-                uses[spec->layers[i].from[j]]++;
-            else
-                build->input_uses++;
-    for (int i = 0, length; i < spec->layer_count; i += length)
-        CLARET_TRY(add_layer(build, i, uses, result, &length));
-    for (int i = 0; i < spec->layer_count - 1; i++)
-        if (!uses[i])
-            return claret_spec_shape_error(spec, i, 0, "its output is not used by any layer");
-    graph->logits = -1;
-    if (graph->losses >= 0) {
-        graph->classes = graph->tensors[graph->nodes[graph->node_count - 1].out[1]].shape.dim[1];
-        return CLARET_OK;
-    }
-    graph->logits = result[spec->layer_count - 1];
-    const struct claret_shape *logits = &graph->tensors[graph->logits].shape;
-    char text[96];
-    if (logits->rank != 2)
-        return claret_spec_shape_error(spec, spec->layer_count - 1, 0,
-                                       "the last layer gives the logits, one number a class, but this one "
-                                       "gives %s: end with flatten and linear",
-                                       claret_shape_format(logits, 1, text));
-    graph->classes = logits->dim[1];
     return CLARET_OK;
 }
 
@@ -418,8 +330,10 @@ static enum claret_status add_training(struct claret_build *build)
     if (graph->losses < 0)
         add_loss(build);
     CLARET_TRY(claret_build_backward(build));
-    if (build->options->input_grad)
+    if (build->options->input_grad) {
+        claret_build_sum_parts(build, graph->input);
         graph->input_grad = claret_build_grad(build, graph->input);
+    }
     for (int i = 0; i < graph->param_count; i++)
         graph->grads[i] = claret_build_grad(build, graph->params[i]);
     add_updates(build);
@@ -450,10 +364,13 @@ static enum claret_status allocate(struct claret_build *build)
     graph->nodes = claret_arena_alloc(arena, nodes * sizeof *graph->nodes);
     graph->params = claret_arena_alloc(arena, tensors * sizeof *graph->params);
     graph->grads = claret_arena_alloc(arena, tensors * sizeof *graph->grads);
+    graph->buffers = claret_arena_alloc(arena, tensors * sizeof *graph->buffers);
     build->wants = claret_arena_alloc(arena, tensors * sizeof *build->wants);
     build->grad = claret_arena_alloc(arena, tensors * sizeof *build->grad);
-    bool fine =
-        graph->tensors && graph->nodes && graph->params && graph->grads && build->wants && build->grad;
+    build->readers = claret_arena_alloc(arena, tensors * sizeof *build->readers);
+    build->parts = claret_arena_alloc(arena, tensors * sizeof *build->parts);
+    bool fine = graph->tensors && graph->nodes && graph->params && graph->grads && graph->buffers &&
+                build->wants && build->grad && build->readers && build->parts;
     return fine ? CLARET_OK : claret_no_memory();
 }
 
@@ -461,7 +378,7 @@ static enum claret_status fill(struct claret_build *build)
 {
     CLARET_TRY(allocate(build));
     CLARET_TRY(add_sources(build));
-    CLARET_TRY(add_layers(build));
+    CLARET_TRY(claret_build_layers(build));
     size_whole_buffers(build);
     if (build->options->training)
         CLARET_TRY(add_training(build));

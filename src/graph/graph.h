@@ -34,6 +34,8 @@ struct claret_graph {
     int all_params, all_grads, all_state; /* whole buffers, flat */
     int *params, *grads;                  /* param_count each, in the network's order */
     int param_count;
+    int all_buffers, *buffers,
+        buffer_count; /* state that no gradient changes: the whole, -1: none; its parts */
 };
 
 /* `spec` must outlive the graph. CLARET_SHAPE, CLARET_NETWORK. */

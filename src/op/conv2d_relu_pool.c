@@ -20,8 +20,10 @@
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
 
-static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in,
+                 const struct claret_shape *other)
 {
+    (void)other;
     const struct claret_attr *pool = attrs[2];
     const int64_t *kernel = attrs[0][CLARET_CONV_KERNEL].i;
     if (in->rank == 4 && in->dim[1] * kernel[0] * kernel[1] > MAX_TERMS)

@@ -18,8 +18,10 @@
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
-static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in,
+                 const struct claret_shape *other)
 {
+    (void)other;
     (void)in;
     return attrs[0][CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES;
 }

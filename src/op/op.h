@@ -37,14 +37,15 @@ enum claret_layout_rule {
 
 /* Which buffer a tensor lives in. */
 enum claret_home {
-    CLARET_HOME_PARAMS, /* one buffer with all parameters */
-    CLARET_HOME_GRADS,  /* their gradients, in the same order at the same offsets */
-    CLARET_HOME_STATE,  /* optimizer state (momentum), likewise */
-    CLARET_HOME_STEP,   /* the step's changing values: cl/common.clh, STEP_* */
-    CLARET_HOME_STAGE,  /* uploaded batches: claret_stage in op/batch.h */
-    CLARET_HOME_TABLE,  /* constants of the session: the normalisation table */
-    CLARET_HOME_GEMM,   /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */
-    CLARET_HOME_ARENA   /* everything with a lifetime inside the step */
+    CLARET_HOME_PARAMS,  /* one buffer with all parameters */
+    CLARET_HOME_GRADS,   /* their gradients, in the same order at the same offsets */
+    CLARET_HOME_STATE,   /* optimizer state (momentum), likewise */
+    CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
+    CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
+    CLARET_HOME_TABLE,   /* constants of the session: the normalisation table */
+    CLARET_HOME_BUFFERS, /* saved state that no gradient changes: running statistics */
+    CLARET_HOME_GEMM, /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */
+    CLARET_HOME_ARENA /* everything with a lifetime inside the step */
 };
 
 struct claret_tensor {
@@ -55,7 +56,8 @@ struct claret_tensor {
     struct claret_shape shape;
     int base;            /* a view: of this tensor, -1: it has memory of its own */
     int64_t base_offset; /* elements */
-    float init_bound;    /* parameters: initialised uniformly in [-bound, bound) */
+    float init_bound;    /* parameters: initialised uniformly in [-bound, bound) … */
+    float init_value;    /* … around this; buffers: to this */
     bool updated;        /* parameters: the node that makes the gradient applies the update itself */
 };
 
@@ -104,10 +106,12 @@ struct claret_op {
     enum claret_layout_rule layout;     /* of its outputs */
     bool view;                          /* out[0] is in[0] with another shape: no launches */
     /* A fused op: the ops of successive layers that it runs as one, ending with NULL; the last may be
-     * "cross_entropy", the loss. `fits` (NULL: always): whether it can, by the layers' attributes and the
-     * input's shape. */
+     * "cross_entropy", the loss. One that takes two tensors gives the node a second input. `fits` (NULL:
+     * always): whether it can, by the layers' attributes and the shapes of the input and of the second one
+     * (NULL: there is none). */
     const char *const *chain;
-    bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in);
+    bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in,
+                 const struct claret_shape *other);
     /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
@@ -133,6 +137,14 @@ int claret_build_output(struct claret_build *build, struct claret_node *node, en
 /* Appends a parameter "NODE.suffix" as input; returns its id. */
 int claret_build_param(struct claret_build *build, struct claret_node *node, const char *suffix,
                        struct claret_shape shape, float init_bound);
+/* The same where all values begin as `value`. */
+int claret_build_constant_param(struct claret_build *build, struct claret_node *node, const char *suffix,
+                                struct claret_shape shape, float value);
+/* Appends a tensor "NODE.suffix" as input that is saved with the parameters, and that the node itself may
+ * change: an output too, then. F32 or I32, all `value` at first. */
+int claret_build_buffer(struct claret_build *build, struct claret_node *node, const char *suffix,
+                        enum claret_dtype dtype, struct claret_shape shape, float value);
+bool claret_build_training(const struct claret_build *build); /* with backward, else forward alone */
 /* An error at the node's place in the network text; attr NULL: at the op's word. */
 enum claret_status claret_build_error(const struct claret_build *build, const struct claret_node *node,
                                       const struct claret_attr *attr, const char *format, ...)
@@ -140,12 +152,16 @@ enum claret_status claret_build_error(const struct claret_build *build, const st
 /* Whether somebody needs the gradient of `tensor`. */
 bool claret_build_wants(const struct claret_build *build, int tensor);
 /* The gradient of the loss by `tensor`, of the same shape: for outputs, what to read; for inputs, what to
- * write. */
+ * write, asked once for each input (where several nodes read it, this is a part, and the parts are added). */
 int claret_build_grad(struct claret_build *build, int tensor);
 /* Appends a node "PARENT.suffix" with the parent's attributes; in and out are copied. */
 struct claret_node *claret_build_node(struct claret_build *build, const struct claret_op *op,
                                       const struct claret_node *parent, const char *suffix, const int *in,
                                       int in_count, const int *out, int out_count);
+/* Makes the gradient `to` the same as the gradient `from`, by a node of the op `view` where their layouts
+ * allow. */
+void claret_build_pass(struct claret_build *build, const struct claret_op *view,
+                       const struct claret_node *parent, const char *suffix, int from, int to);
 /* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight;
  * out dx), where dx is wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). Both
  * read `mask` as well, -1: nothing. */

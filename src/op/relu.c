@@ -1,6 +1,7 @@
 /* relu: in x; out y. relu_dx: in y, dy; out dx. Any shape. */
 #include "op/relu.h"
 
+#include "op/elementwise.h"
 #include "op/vectors.h"
 
 static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
@@ -23,26 +24,12 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     return CLARET_OK;
 }
 
-#define BLOCK 2048 /* as in the kernels */
-
 /* out = kernel `entry` of first, and of `second` where it is not -1. */
 static void emit_elementwise(struct claret_emit *emit, const char *entry, bool vectors, int first, int second,
                              int out)
 {
-    int64_t count = claret_shape_count(&claret_emit_tensor(emit, out)->shape);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "relu", "relu", entry);
-    if (vectors)
-        claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), count));
-    claret_kernel_tensor(call, first, 0);
-    if (second >= 0)
-        claret_kernel_tensor(call, second, 0);
-    claret_kernel_tensor(call, out, 0);
-    claret_kernel_int(call, count);
-    if (vectors)
-        claret_kernel_range(call, (count + BLOCK - 1) / BLOCK, 1);
-    else
-        claret_kernel_range(call, count, 64);
-    claret_emit_cost(emit, (double)count, 4.0 * (double)count * (second >= 0 ? 3 : 2));
+    claret_elementwise_emit(emit, "relu", entry, vectors, (int[]){first, second}, second >= 0 ? 2 : 1, out,
+                            1);
 }
 
 int claret_relu_gradient(struct claret_emit *emit, int y, int dy)
@@ -76,18 +63,13 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_elementwise(emit, "relu_dx", false, node->in[0], node->in[1], node->out[0]);
 }
 
-static bool vectors_applicable(const struct claret_problem *problem, char reason[128])
-{
-    return claret_vector_device(problem->device, reason);
-}
-
 static const struct claret_solver forward_vectors = {.name = "vectors",
                                                      .layout = CLARET_LAYOUT_SAME,
-                                                     .applicable = vectors_applicable,
+                                                     .applicable = claret_elementwise_vectors,
                                                      .emit = forward_vectors_emit};
 static const struct claret_solver dx_vectors = {.name = "vectors",
                                                 .layout = CLARET_LAYOUT_SAME,
-                                                .applicable = vectors_applicable,
+                                                .applicable = claret_elementwise_vectors,
                                                 .emit = dx_vectors_emit};
 static const struct claret_solver forward_plain = {
     .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = forward_emit};
