@@ -142,6 +142,49 @@ const struct claret_op_case claret_op_cases[] = {
      "c = conv2d out_channels=4 kernel_size=3; flatten; linear out_features=3",
      3, SMALL},
     {"add-batch129", "16 13 13", "a = relu; add from=input,a; flatten; linear out_features=3", 129, LARGE},
+    /* batch_norm2d; one value a channel is none */
+    {"norm-2", "1 1 2", "batch_norm2d; flatten; linear out_features=3", 3, SMALL},
+    {"norm-5", "5 4 3", "batch_norm2d eps=0.01 momentum=0.3; flatten; linear out_features=3", 4, SMALL},
+    {"norm-plain", "3 5 5", "batch_norm2d affine=false; relu; flatten; linear out_features=3", 3, SMALL},
+    {"norm-17", "17 3 5", "relu; batch_norm2d; relu; flatten; linear out_features=3", 5, SMALL},
+    {"norm-conv", "2 7 7",
+     "conv2d out_channels=6 kernel_size=3 bias=false; batch_norm2d; relu; flatten; linear out_features=3", 4,
+     SMALL},
+    {"norm-65", "65 9 7", "batch_norm2d; flatten; linear out_features=3", 33, LARGE},
+    {"norm-batch129", "16 15 17", "batch_norm2d; flatten; linear out_features=3", 129, LARGE},
+    {"fused-norm", "3 6 5",
+     "a = conv2d out_channels=7 kernel_size=3 padding=1 bias=false; batch_norm2d; r = relu; b = conv2d "
+     "out_channels=7 "
+     "kernel_size=3 padding=1 bias=false; batch_norm2d; add from=batch_norm2d2,r; s = relu; c = conv2d "
+     "out_channels=7 "
+     "kernel_size=1; d = batch_norm2d affine=false; add from=s,d; relu; flatten; linear out_features=3",
+     5, SMALL},
+    {"fused-norm-first", "19 5 6",
+     "a = relu; batch_norm2d from=input; add from=batch_norm2d1,a; relu; batch_norm2d; relu; flatten; linear "
+     "out_features=3",
+     9, LARGE},
+    /* average pools */
+    {"avg-2x2-rest", "3 7 9", "avg_pool2d kernel_size=2; flatten; linear out_features=3", 3, SMALL},
+    {"avg-overlap", "2 9 11", "avg_pool2d kernel_size=3,5 stride=2; flatten; linear out_features=3", 3,
+     SMALL},
+    {"avg-gaps", "2 9 8", "avg_pool2d kernel_size=2 stride=3; flatten; linear out_features=3", 3, SMALL},
+    {"avg-padding", "5 7 8", "avg_pool2d kernel_size=3 stride=2 padding=1; flatten; linear out_features=3", 3,
+     SMALL},
+    {"avg-padding-inside", "5 7 8",
+     "avg_pool2d kernel_size=3,4 stride=2,1 padding=1,2 count_include_pad=false; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"avg-global", "17 5 7", "relu; adaptive_avg_pool2d output_size=1; flatten; linear out_features=3", 3,
+     SMALL},
+    {"avg-adaptive", "3 7 10", "adaptive_avg_pool2d output_size=3,4; flatten; linear out_features=3", 3,
+     SMALL},
+    {"avg-adaptive-more", "3 2 3", "adaptive_avg_pool2d output_size=5,3; flatten; linear out_features=3", 3,
+     SMALL},
+    {"chain-avg", "3 8 8",
+     "conv2d out_channels=18 kernel_size=3 padding=1; avg_pool2d kernel_size=2; adaptive_avg_pool2d "
+     "output_size=1; "
+     "flatten; linear out_features=3",
+     4, LARGE},
     /* conv2d and relu in one */
     {"fused-conv-relu", "3 7 6",
      "conv2d out_channels=5 kernel_size=3 padding=1; relu; conv2d out_channels=4 kernel_size=3 stride=2 "

@@ -18,8 +18,8 @@
 
 /* The network of these tests: fc.weight (2, 3) and fc.bias (2). */
 static float weight[6], bias[2];
-static const struct claret_weight network[] = {{"fc.weight", {2, {2, 3}}, weight},
-                                               {"fc.bias", {1, {2}}, bias}};
+static const struct claret_weight network[] = {{"fc.weight", {2, {2, 3}}, weight, false},
+                                               {"fc.bias", {1, {2}}, bias, false}};
 
 static const float untouched = -77;
 
@@ -123,7 +123,7 @@ static void test_same_bytes(void **state)
 static void test_round_trip(void **state)
 {
     float expected_weight[6], expected_bias[2], scalar = 4, none = 0, read = 0;
-    const struct claret_weight odd[] = {{"scalar", {0}, &scalar}, {"none", {2, {0, 3}}, &none}};
+    const struct claret_weight odd[] = {{"scalar", {0}, &scalar, false}, {"none", {2, {0, 3}}, &none, false}};
     const char *path = scratch("round");
 
     (void)state;
@@ -141,6 +141,32 @@ static void test_round_trip(void **state)
     scalar = 0;
     assert_int_equal(claret_weights_load(path, odd, 2), CLARET_OK);
     assert_true(scalar == 4 && none == read);
+}
+
+/* Whole numbers are I64 in a file; those that a float has not exactly, and another type, are refused. */
+static void test_integers(void **state)
+{
+    float number = 16777216, other = 0.5f;
+    struct claret_weight tracked[] = {{"bn.num_batches_tracked", {0}, &number, true}};
+    const struct claret_weight as_float[] = {{"bn.num_batches_tracked", {0}, &other, false}};
+    const char *path = scratch("integers");
+
+    (void)state;
+    assert_int_equal(claret_weights_save(path, tracked, 1, NULL), CLARET_OK);
+    number = 0;
+    assert_int_equal(claret_weights_load(path, tracked, 1), CLARET_OK);
+    assert_true(number == 16777216);
+    assert_int_equal(claret_weights_load(path, as_float, 1), CLARET_FORMAT);
+    assert_non_null(strstr(claret_error(), "dtype I64, where F32 is expected"));
+    assert_int_equal(claret_weights_save(path, as_float, 1, NULL), CLARET_OK);
+    claret_error_clear();
+    assert_int_equal(claret_weights_load(path, tracked, 1), CLARET_FORMAT);
+    assert_non_null(strstr(claret_error(), "dtype F32, where I64 is expected"));
+    number = 16777218;
+    assert_int_equal(claret_weights_save(path, tracked, 1, NULL), CLARET_OK);
+    claret_error_clear();
+    assert_int_equal(claret_weights_load(path, tracked, 1), CLARET_FORMAT);
+    assert_non_null(strstr(claret_error(), "16777218 is not from 0 to 16777216"));
 }
 
 static void test_cannot_write(void **state)
@@ -404,11 +430,11 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_bytes),   cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_cannot_write),
-        cmocka_unit_test(test_pytorch),         cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_not_safetensors), cmocka_unit_test(test_read),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_written_bytes), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_cannot_write),  cmocka_unit_test(test_pytorch),
+        cmocka_unit_test(test_faults),        cmocka_unit_test(test_not_safetensors),
+        cmocka_unit_test(test_read),          cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -302,7 +302,8 @@ CLARET_API size_t claret_session_images(const struct claret_session *session);
 CLARET_API double claret_session_seconds(const struct claret_session *session); /* spent in train */
 CLARET_API double claret_session_loss(const struct claret_session *session);    /* mean of the last epoch */
 
-/* Parameters, by PyTorch's state-dict names, in PyTorch's layouts. */
+/* Parameters and what else a weights file holds (running statistics), by PyTorch's state-dict names, in
+ * PyTorch's layouts. */
 CLARET_API size_t claret_session_parameters(const struct claret_session *session);
 CLARET_API const char *claret_session_parameter_name(const struct claret_session *session, size_t index);
 /* *rank dimensions in shape[4]; returns the number of elements. */

@@ -17,30 +17,77 @@ static const struct claret_graph *graph_of(const struct claret_session *session)
     return session->train.graph ? session->train.graph : session->eval.graph;
 }
 
+/* Parameters, then buffers: what a weights file holds. */
+static int saved_count(const struct claret_graph *graph)
+{
+    return graph->param_count + graph->buffer_count;
+}
+
+static int saved_tensor(const struct claret_graph *graph, int index)
+{
+    return index < graph->param_count ? graph->params[index] : graph->buffers[index - graph->param_count];
+}
+
 static const struct claret_place *place_of(const struct claret_session *session, size_t index)
 {
     const struct claret_plan *plan = session->train.plan ? session->train.plan : session->eval.plan;
-    return &plan->places[plan->graph->params[index]];
+    return &plan->places[saved_tensor(plan->graph, (int)index)];
 }
 
 static enum claret_status list_weights(struct claret_session *session)
 {
     const struct claret_graph *graph = graph_of(session);
-    session->weights = calloc((size_t)graph->param_count + 1, sizeof *session->weights);
+    session->weights = calloc((size_t)saved_count(graph) + 1, sizeof *session->weights);
     if (!session->weights)
         return claret_no_memory();
-    for (int i = 0; i < graph->param_count; i++) {
-        const struct claret_tensor *tensor = &graph->tensors[graph->params[i]];
-        session->weights[i] = (struct claret_weight){.name = tensor->name, .shape = tensor->shape};
+    for (int i = 0; i < saved_count(graph); i++) {
+        const struct claret_tensor *tensor = &graph->tensors[saved_tensor(graph, i)];
+        session->weights[i] = (struct claret_weight){
+            .name = tensor->name, .shape = tensor->shape, .integer = tensor->dtype == CLARET_DTYPE_I32};
     }
     return CLARET_OK;
+}
+
+/* On the device integers are int32, on the host floats. */
+static void convert(float *values, size_t count, bool to_device)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t integer;
+        float value;
+        if (to_device) {
+            integer = (int32_t)values[i];
+            memcpy(&values[i], &integer, sizeof integer);
+        } else {
+            memcpy(&integer, &values[i], sizeof integer);
+            value = (float)integer;
+            memcpy(&values[i], &value, sizeof value);
+        }
+    }
+}
+
+static enum claret_status read_weight(struct claret_session *session, size_t index, float *values)
+{
+    const struct claret_place *place = place_of(session, index);
+    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values));
+    if (session->weights[index].integer)
+        convert(values, (size_t)claret_shape_count(&session->weights[index].shape), false);
+    return CLARET_OK;
+}
+
+/* `values` may be changed. */
+static enum claret_status write_weight(struct claret_session *session, size_t index, float *values)
+{
+    const struct claret_place *place = place_of(session, index);
+    if (session->weights[index].integer)
+        convert(values, (size_t)claret_shape_count(&session->weights[index].shape), true);
+    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
 }
 
 static enum claret_status initialise(struct claret_session *session)
 {
     const struct claret_graph *graph = graph_of(session);
-    for (int i = 0; i < graph->param_count; i++) {
-        const struct claret_tensor *tensor = &graph->tensors[graph->params[i]];
+    for (int i = 0; i < saved_count(graph); i++) {
+        const struct claret_tensor *tensor = &graph->tensors[saved_tensor(graph, i)];
         size_t count = (size_t)claret_shape_count(&tensor->shape);
         float *values = malloc(count * sizeof *values);
         if (!values)
@@ -48,10 +95,9 @@ static enum claret_status initialise(struct claret_session *session)
         struct claret_rng rng;
         claret_rng_init(&rng, (uint64_t)session->options->seed, CLARET_STREAM_INIT, (uint32_t)i);
         for (size_t j = 0; j < count; j++)
-            values[j] = (2 * claret_rng_float(&rng) - 1) * tensor->init_bound;
-        const struct claret_place *place = place_of(session, (size_t)i);
-        enum claret_status status =
-            claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+            values[j] = tensor->init_bound > 0 ? (2 * claret_rng_float(&rng) - 1) * tensor->init_bound
+                                               : tensor->init_value;
+        enum claret_status status = write_weight(session, (size_t)i, values);
         free(values);
         CLARET_TRY(status);
     }
@@ -357,7 +403,7 @@ void claret_session_stop(struct claret_session *session)
 
 size_t claret_session_parameters(const struct claret_session *session)
 {
-    return (size_t)graph_of(session)->param_count;
+    return (size_t)saved_count(graph_of(session));
 }
 
 const char *claret_session_parameter_name(const struct claret_session *session, size_t index)
@@ -406,8 +452,7 @@ enum claret_status claret_session_read(struct claret_session *session, const cha
     size_t index;
     claret_error_clear();
     CLARET_TRY(find_parameter(session, name, count, &index));
-    const struct claret_place *place = place_of(session, index);
-    return claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values);
+    return read_weight(session, index, values);
 }
 
 enum claret_status claret_session_write(struct claret_session *session, const char *name, const float *values,
@@ -416,8 +461,13 @@ enum claret_status claret_session_write(struct claret_session *session, const ch
     size_t index;
     claret_error_clear();
     CLARET_TRY(find_parameter(session, name, count, &index));
-    const struct claret_place *place = place_of(session, index);
-    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+    float *copy = malloc(count * sizeof *copy + 1);
+    if (!copy)
+        return claret_no_memory();
+    memcpy(copy, values, count * sizeof *copy);
+    enum claret_status status = write_weight(session, index, copy);
+    free(copy);
+    return status;
 }
 
 static void free_values(struct claret_session *session)
@@ -443,11 +493,8 @@ enum claret_status claret_session_save(struct claret_session *session, const cha
     enum claret_status status;
     claret_error_clear();
     CLARET_GOTO(end, allocate_values(session));
-    for (size_t i = 0; i < claret_session_parameters(session); i++) {
-        const struct claret_place *place = place_of(session, i);
-        CLARET_GOTO(end, claret_pool_read(session->pool, place->buffer, place->offset, place->bytes,
-                                          session->weights[i].values));
-    }
+    for (size_t i = 0; i < claret_session_parameters(session); i++)
+        CLARET_GOTO(end, read_weight(session, i, session->weights[i].values));
     CLARET_GOTO(end,
                 claret_weights_save(path, session->weights, (int)claret_session_parameters(session), sha256));
 end:
@@ -461,11 +508,8 @@ enum claret_status claret_session_load(struct claret_session *session, const cha
     claret_error_clear();
     CLARET_GOTO(end, allocate_values(session));
     CLARET_GOTO(end, claret_weights_load(path, session->weights, (int)claret_session_parameters(session)));
-    for (size_t i = 0; i < claret_session_parameters(session); i++) {
-        const struct claret_place *place = place_of(session, i);
-        CLARET_GOTO(end, claret_pool_write(session->pool, place->buffer, place->offset, place->bytes,
-                                           session->weights[i].values));
-    }
+    for (size_t i = 0; i < claret_session_parameters(session); i++)
+        CLARET_GOTO(end, write_weight(session, i, session->weights[i].values));
 end:
     free_values(session);
     return status;

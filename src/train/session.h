@@ -40,7 +40,7 @@ struct claret_session {
     int slot;                      /* the next to use; STEP_SLOT on the device runs along */
     bool stepped;                  /* the optimizer has made its first step */
     bool reset_loss;               /* the next step begins a loss window */
-    struct claret_weight *weights; /* one for each parameter, values NULL */
+    struct claret_weight *weights; /* parameters, then buffers; values NULL */
     volatile sig_atomic_t stop;
     size_t steps, epochs, images;
     double seconds, loss;

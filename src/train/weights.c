@@ -18,6 +18,7 @@
 #include "base/text.h"
 
 #define HEADER_LIMIT 100000000 /* the format's own */
+#define MAX_INTEGER (1 << 24)  /* up to here a float has every whole number */
 
 struct entry {
     const char *name;    /* the header's */
@@ -323,6 +324,29 @@ static enum claret_status check_names(const struct reader *reader, const struct 
     return CLARET_OK;
 }
 
+static const char *dtype_of(const struct claret_weight *weight)
+{
+    return weight->integer ? "I64" : "F32";
+}
+
+static size_t size_of(const struct claret_weight *weight)
+{
+    return weight->integer ? 8 : 4;
+}
+
+/* Whole numbers that a float has exactly. */
+static enum claret_status check_integers(const struct reader *reader, const struct claret_weight *weight,
+                                         const unsigned char *bytes)
+{
+    for (int64_t i = 0; i < claret_shape_count(&weight->shape); i++) {
+        int64_t number = (int64_t)get_number(bytes + 8 * i, 8);
+        if (number < 0 || number > MAX_INTEGER)
+            return claret_fail(CLARET_FORMAT, "%s: %s: %" PRId64 " is not from 0 to %d", reader->path,
+                               weight->name, number, MAX_INTEGER);
+    }
+    return CLARET_OK;
+}
+
 static enum claret_status check_weight(const struct reader *reader, const struct claret_weight *weight)
 {
     const struct entry *entry = find_entry(reader, weight->name);
@@ -331,9 +355,9 @@ static enum claret_status check_weight(const struct reader *reader, const struct
     bool same = rank == (size_t)weight->shape.rank;
     char wants[96];
 
-    if (strcmp(entry->dtype, "F32") != 0)
-        return claret_fail(CLARET_FORMAT, "%s: %s: dtype %s, where F32 is expected", reader->path,
-                           weight->name, entry->dtype);
+    if (strcmp(entry->dtype, dtype_of(weight)) != 0)
+        return claret_fail(CLARET_FORMAT, "%s: %s: dtype %s, where %s is expected", reader->path,
+                           weight->name, entry->dtype, dtype_of(weight));
     for (size_t i = 0; same && i < rank; i++)
         same = json_integer_value(json_array_get(entry->shape, i)) == weight->shape.dim[i];
     if (same)
@@ -363,9 +387,16 @@ enum claret_status claret_weights_load(const char *path, const struct claret_wei
         goto done;
     }
     CLARET_GOTO(done, read_bytes(&reader, data, (size_t)reader.data_size));
+    for (int i = 0; i < count; i++)
+        if (weights[i].integer)
+            CLARET_GOTO(done, check_integers(&reader, &weights[i],
+                                             data + find_entry(&reader, weights[i].name)->begin));
     for (int i = 0; i < count; i++) {
         const struct entry *entry = find_entry(&reader, weights[i].name);
-        get_floats(data + entry->begin, weights[i].values, (size_t)entry->count);
+        if (!weights[i].integer)
+            get_floats(data + entry->begin, weights[i].values, (size_t)entry->count);
+        for (uint64_t j = 0; weights[i].integer && j < entry->count; j++)
+            weights[i].values[j] = (float)get_number(data + entry->begin + 8 * j, 8);
     }
 done:
     free(data);
@@ -440,13 +471,14 @@ static char *make_header(const struct claret_weight *weights, int count)
     int failed = !header;
 
     for (int i = 0; i < count && !failed; i++) {
-        json_int_t end = offset + 4 * (json_int_t)claret_shape_count(&weights[i].shape);
+        json_int_t end =
+            offset + (json_int_t)size_of(&weights[i]) * (json_int_t)claret_shape_count(&weights[i].shape);
         json_t *shape = json_array();
         for (int d = 0; d < weights[i].shape.rank; d++)
             failed |= json_array_append_new(shape, json_integer(weights[i].shape.dim[d]));
-        failed |= json_object_set_new(
-            header, weights[i].name,
-            json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets", offset, end));
+        failed |= json_object_set_new(header, weights[i].name,
+                                      json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_of(&weights[i]),
+                                                "shape", shape, "data_offsets", offset, end));
         offset = end;
     }
     text = failed ? NULL : json_dumps(header, JSON_COMPACT | JSON_SORT_KEYS);
@@ -467,7 +499,7 @@ static enum claret_status make_file(const struct claret_weight *weights, int cou
     header_size = strlen(header);
     padded = (header_size + 7) / 8 * 8;
     for (int i = 0; i < count; i++)
-        data_size += 4 * (size_t)claret_shape_count(&weights[i].shape);
+        data_size += size_of(&weights[i]) * (size_t)claret_shape_count(&weights[i].shape);
     file = malloc(8 + padded + data_size);
     if (!file) {
         free(header);
@@ -479,10 +511,13 @@ static enum claret_status make_file(const struct claret_weight *weights, int cou
     free(header);
     data = file + 8 + padded;
     for (int i = 0; i < count; i++) {
-        for (int64_t j = 0; j < claret_shape_count(&weights[i].shape); j++, data += 4) {
+        for (int64_t j = 0; j < claret_shape_count(&weights[i].shape); j++, data += size_of(&weights[i])) {
             uint32_t bits;
             memcpy(&bits, &weights[i].values[j], 4);
-            put_number(data, bits, 4);
+            if (weights[i].integer)
+                put_number(data, (uint64_t)weights[i].values[j], 8);
+            else
+                put_number(data, bits, 4);
         }
     }
     *bytes = file;

@@ -11,14 +11,15 @@ struct claret_weight {
     const char *name;
     struct claret_shape shape;
     float *values;
+    bool integer; /* I64 in a file, whole numbers in `values` */
 };
 
-/* Same weights, same bytes: keys sorted, header padded with spaces to a multiple of 8, F32, no metadata.
+/* Same weights, same bytes: keys sorted, header padded with spaces to a multiple of 8, no metadata.
  * Atomic. `sha256` (may be NULL) gets the file's digest. */
 enum claret_status claret_weights_save(const char *path, const struct claret_weight *weights, int count,
                                        char sha256[65]);
 /* Fills every `values`, or changes none: CLARET_FORMAT (broken, truncated, overlapping, foreign),
- * CLARET_SHAPE; names the tensor. The file must hold exactly these tensors (F32, any order, "__metadata__"
+ * CLARET_SHAPE; names the tensor. The file must hold exactly these tensors (F32 or I64, any order, "__metadata__"
  * ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 

@@ -1,0 +1,189 @@
+/* batch_norm2d.cl's kernels on images in NHWC for devices whose work-items own wide vectors: lanes are channels, an
+ * item has CHUNK pixels in a row (of all images'). Defines as there, and LANES; PADDED: CHANNELS in whole vectors;
+ * PIXELS: of all images of the tensors. */
+#ifndef ADD
+#define ADD 0
+#endif
+#ifndef RELU
+#define RELU 0
+#endif
+#ifndef TRAIN
+#define TRAIN 1
+#endif
+#ifndef AFFINE
+#define AFFINE 1
+#endif
+
+#ifdef LANES
+#define STORE_CHANNELS(v, p)                                                                                 \
+    do {                                                                                                     \
+        if (c + LANES <= CHANNELS)                                                                           \
+            STORE_FLOATS(v, p);                                                                              \
+        else                                                                                                 \
+            STORE_SOME(float, v, p, CHANNELS - c);                                                           \
+    } while (0)
+
+/* Overwrites parts (2, PARTS, PADDED). Items: (PARTS). */
+__kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts))
+{
+    USE_CONST(float, x);
+    USE_CONST(uint, step);
+    USE(float, parts);
+    const int part = get_global_id(0), begin = part * CHUNK;
+    const int end = min(begin + CHUNK, (int)step[STEP_COUNT] * PLANE);
+    if (part >= PARTS)
+        return;
+    for (int c = 0; c < CHANNELS; c += LANES) {
+        __global const float *at = x + (ulong)begin * CHANNELS + c;
+        const FLOATS first = begin < end ? LOAD(at) : (FLOATS)0.0f;
+        FLOATS sum[2] = {0.0f, 0.0f}, squares[2] = {0.0f, 0.0f};
+        int p = begin;
+        for (; p + 1 < end; p += 2, at += 2 * CHANNELS) {
+            const FLOATS a = LOAD(at) - first, b = LOAD(at + CHANNELS) - first;
+            sum[0] += a;
+            sum[1] += b;
+            squares[0] = fma(a, a, squares[0]);
+            squares[1] = fma(b, b, squares[1]);
+        }
+        if (p < end) {
+            const FLOATS a = LOAD(at) - first;
+            sum[0] += a;
+            squares[0] = fma(a, a, squares[0]);
+        }
+        const FLOATS mean = (sum[0] + sum[1]) / (float)max(end - begin, 1);
+        STORE_FLOATS(first + mean, parts + (ulong)part * PADDED + c);
+        STORE_FLOATS(fmax(fma(-mean, sum[0] + sum[1], squares[0] + squares[1]), (FLOATS)0.0f),
+                     parts + ((ulong)PARTS + part) * PADDED + c);
+    }
+}
+
+/* What a value becomes. */
+#if AFFINE
+#define NORMAL(v) fma((v) - m, scale, shift)
+#else
+#define NORMAL(v) (((v) - m) * scale)
+#endif
+
+/* Items: (ceil(PIXELS / CHUNK)). */
+__kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), CONST_TENSOR(float, weight),
+                           CONST_TENSOR(float, bias), CONST_TENSOR(float, mean), CONST_TENSOR(float, variance),
+                           TENSOR(float, y), float eps, int count)
+{
+    USE_CONST(float, x);
+    USE_CONST(float, other);
+    USE_CONST(float, weight);
+    USE_CONST(float, bias);
+    USE_CONST(float, mean);
+    USE_CONST(float, variance);
+    USE(float, y);
+    const int begin = (int)get_global_id(0) * CHUNK, end = min(begin + CHUNK, PIXELS);
+    for (int c = 0; c < CHANNELS; c += LANES) {
+        const FLOATS m = LOAD(mean + c);
+#if TRAIN
+        FLOATS scale = LOAD(variance + c);
+#else
+        FLOATS scale = 1.0f / sqrt(LOAD(variance + c) + eps);
+#endif
+#if AFFINE
+        const FLOATS shift = LOAD(bias + c);
+        scale *= LOAD(weight + c);
+#endif
+        for (int p = begin; p < end; p++) {
+            const ulong at = (ulong)p * CHANNELS + c;
+            FLOATS value = NORMAL(LOAD(x + at));
+#if ADD
+            value += LOAD(other + at);
+#endif
+#if RELU
+            value = isless(value, (FLOATS)0.0f) ? (FLOATS)0.0f : value;
+#endif
+            STORE_CHANNELS(value, y + at);
+        }
+    }
+}
+
+#if RELU
+#define PASSED(at) (islessequal(LOAD(y + (at)), (FLOATS)0.0f) ? (FLOATS)0.0f : LOAD(dy + (at)))
+#else
+#define PASSED(at) LOAD(dy + (at))
+#endif
+
+/* Overwrites parts (2, PARTS, PADDED): sums of g, of g * xhat. Items: (PARTS). */
+__kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
+                                    CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts))
+{
+    USE_CONST(float, dy);
+    USE_CONST(float, x);
+    USE_CONST(float, y);
+    USE_CONST(float, stat);
+    USE_CONST(uint, step);
+    USE(float, parts);
+    const int part = get_global_id(0), begin = part * CHUNK;
+    const int end = min(begin + CHUNK, (int)step[STEP_COUNT] * PLANE);
+    if (part >= PARTS)
+        return;
+    for (int c = 0; c < CHANNELS; c += LANES) {
+        const FLOATS mean = LOAD(stat + c);
+        FLOATS sum[2] = {0.0f, 0.0f}, product[2] = {0.0f, 0.0f};
+        int p = begin;
+        for (; p + 1 < end; p += 2) {
+            const ulong at = (ulong)p * CHANNELS + c;
+            const FLOATS a = PASSED(at), b = PASSED(at + CHANNELS);
+            sum[0] += a;
+            sum[1] += b;
+            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
+            product[1] = fma(b, LOAD(x + at + CHANNELS) - mean, product[1]);
+        }
+        if (p < end) {
+            const ulong at = (ulong)p * CHANNELS + c;
+            const FLOATS a = PASSED(at);
+            sum[0] += a;
+            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
+        }
+        STORE_FLOATS(sum[0] + sum[1], parts + (ulong)part * PADDED + c);
+        STORE_FLOATS((product[0] + product[1]) * LOAD(stat + CHANNELS + c),
+                     parts + ((ulong)PARTS + part) * PADDED + c);
+    }
+}
+
+/* Overwrites dx, and dother where ADD. Items: (ceil(PIXELS / CHUNK)). */
+__kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
+                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
+                              CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count)
+{
+    USE_CONST(float, dy);
+    USE_CONST(float, x);
+    USE_CONST(float, y);
+    USE_CONST(float, stat);
+    USE_CONST(float, weight);
+    USE_CONST(float, sums);
+    USE_CONST(uint, step);
+    USE(float, dx);
+    const int begin = (int)get_global_id(0) * CHUNK, pixels = (int)step[STEP_COUNT] * PLANE;
+    const int end = min(begin + CHUNK, PIXELS), there = clamp(pixels, begin, max(begin, end));
+    const float n = (float)pixels;
+    for (int c = 0; c < CHANNELS; c += LANES) {
+        const FLOATS mean = LOAD(stat + c), inverse = LOAD(stat + CHANNELS + c);
+        const FLOATS base = LOAD(sums + c) / n, slope = LOAD(sums + CHANNELS + c) / n * inverse;
+        FLOATS scale = inverse;
+#if AFFINE
+        scale *= LOAD(weight + c);
+#endif
+        for (int p = begin; p < there; p++) {
+            const ulong at = (ulong)p * CHANNELS + c;
+            const FLOATS g = PASSED(at);
+            STORE_CHANNELS(scale * (g - base - (LOAD(x + at) - mean) * slope), dx + at);
+#if ADD
+            STORE_CHANNELS(g, dother_base + dother_offset + at);
+#endif
+        }
+        for (int p = there; p < end; p++) {
+            const ulong at = (ulong)p * CHANNELS + c;
+            STORE_CHANNELS((FLOATS)0.0f, dx + at);
+#if ADD
+            STORE_CHANNELS((FLOATS)0.0f, dother_base + dother_offset + at);
+#endif
+        }
+    }
+}
+#endif
