@@ -285,18 +285,19 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
 }
 
 /* The two forms of a solver: an item for each element, or for each row of a plane. */
-#define SOLVERS(name)                                                                                        \
-    static void name##_by_element(struct claret_emit *emit, const struct claret_node *node)                  \
+#define SOLVERS(kind)                                                                                        \
+    static void kind##_by_element(struct claret_emit *emit, const struct claret_node *node)                  \
     {                                                                                                        \
-        emit_##name(emit, node, false);                                                                      \
+        emit_##kind(emit, node, false);                                                                      \
     }                                                                                                        \
-    static void name##_by_row(struct claret_emit *emit, const struct claret_node *node)                      \
+    static void kind##_by_row(struct claret_emit *emit, const struct claret_node *node)                      \
     {                                                                                                        \
-        emit_##name(emit, node, true);                                                                       \
+        emit_##kind(emit, node, true);                                                                       \
     }                                                                                                        \
-    static const struct claret_solver name##_gemm = {"im2col+gemm", NULL, name##_by_element};                \
-    static const struct claret_solver name##_rows = {"im2col-rows+gemm", rows_applicable, name##_by_row};    \
-    static const struct claret_solver *const name##_solvers[] = {&name##_rows, &name##_gemm, NULL}
+    static const struct claret_solver kind##_gemm = {.name = "im2col+gemm", .emit = kind##_by_element};      \
+    static const struct claret_solver kind##_rows = {                                                        \
+        .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = kind##_by_row};                   \
+    static const struct claret_solver *const kind##_solvers[] = {&kind##_rows, &kind##_gemm, NULL}
 SOLVERS(forward);
 SOLVERS(dx);
 SOLVERS(dw);

@@ -238,8 +238,8 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)(weight->dim[1] * weight->dim[2] * weight->dim[3]);
 }
 
-static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
-static const struct claret_solver dw_rows = {"rows", NULL, dw_emit};
+static const struct claret_solver forward_rows = {.name = "rows", .emit = forward_emit};
+static const struct claret_solver dw_rows = {.name = "rows", .emit = dw_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
 

@@ -9,12 +9,20 @@ struct claret_gemm_solver {
     /* NULL: always. false: `reason` says why not. */
     bool (*applicable)(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
                        char reason[128]);
+    /* Whether it is taken on that device without being asked for, as `unasked` of struct claret_solver. */
+    bool (*unasked)(const struct claret_gemm_call *gemm, const struct claret_device_desc *device);
     void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 };
 /* Whether a solver can run anything at all on a device: asked of the smallest GEMM. */
 bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct claret_device_desc *device);
 
 extern const struct claret_gemm_solver claret_gemm_packed;           /* gemm_packed.c */
+extern const struct claret_gemm_solver claret_gemm_tiled;            /* gemm_tiled.c */
 extern const struct claret_gemm_solver *const claret_gemm_solvers[]; /* ends with NULL */
+
+/* C = alpha * (the sum of `count` parts (count, m, n)) + beta * C: how a product ends whose terms were added
+ * in parts. */
+void claret_gemm_emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm, int64_t count,
+                          int parts);
 
 #endif

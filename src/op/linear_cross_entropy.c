@@ -110,7 +110,8 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_logits(emit, node, "linear", "linear_rows");
 }
 
-const struct claret_solver claret_linear_rows = {"rows", rows_applicable, rows_emit};
+const struct claret_solver claret_linear_rows = {
+    .name = "rows", .applicable = rows_applicable, .emit = rows_emit};
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
@@ -147,8 +148,8 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)tensors[node->out[1]].shape.dim[1];
 }
 
-static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
-static const struct claret_solver backward_rows = {"rows", NULL, backward_emit};
+static const struct claret_solver forward_rows = {.name = "rows", .emit = forward_emit};
+static const struct claret_solver backward_rows = {.name = "rows", .emit = backward_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
 

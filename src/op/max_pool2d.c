@@ -137,9 +137,10 @@ static bool planes_applicable(const struct claret_problem *problem, char reason[
     return false;
 }
 
-static const struct claret_solver forward_plain = {"plain", NULL, forward_emit};
-static const struct claret_solver dx_planes = {"planes", planes_applicable, dx_planes_emit};
-static const struct claret_solver dx_plain = {"plain", NULL, dx_emit};
+static const struct claret_solver forward_plain = {.name = "plain", .emit = forward_emit};
+static const struct claret_solver dx_planes = {
+    .name = "planes", .applicable = planes_applicable, .emit = dx_planes_emit};
+static const struct claret_solver dx_plain = {.name = "plain", .emit = dx_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_planes, &dx_plain, NULL};
 

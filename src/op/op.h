@@ -72,6 +72,9 @@ struct claret_solver {
     const char *name;
     /* NULL: always. false: `reason` says why not. */
     bool (*applicable)(const struct claret_problem *problem, char reason[128]);
+    /* Whether it is taken where it is applicable without being asked for (forced, or found best by tuning).
+     * NULL: yes. */
+    bool (*unasked)(const struct claret_problem *problem);
     void (*emit)(struct claret_emit *emit, const struct claret_node *node);
 };
 

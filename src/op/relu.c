@@ -44,8 +44,8 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_elementwise(emit, node, "relu_dx");
 }
 
-static const struct claret_solver forward_plain = {"plain", NULL, forward_emit};
-static const struct claret_solver dx_plain = {"plain", NULL, dx_emit};
+static const struct claret_solver forward_plain = {.name = "plain", .emit = forward_emit};
+static const struct claret_solver dx_plain = {.name = "plain", .emit = dx_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_plain, NULL};
 

@@ -114,6 +114,8 @@ void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct c
         const struct claret_gemm_solver *solver = claret_gemm_solvers[i];
         if (forced && strcmp(forced, solver->name) != 0)
             continue;
+        if (!forced && solver->unasked && !solver->unasked(gemm, emit->options->device))
+            continue;
         if (solver->applicable && !solver->applicable(gemm, emit->options->device, reason))
             continue;
         solver->emit(emit, what, gemm);

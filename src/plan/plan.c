@@ -47,6 +47,8 @@ static enum claret_status choose_solver(const struct claret_emit *emit, const st
     }
     for (int i = 0; node->op->solvers[i]; i++) {
         solver = node->op->solvers[i];
+        if (solver->unasked && !solver->unasked(&problem))
+            continue;
         if (!solver->applicable || solver->applicable(&problem, reason)) {
             *chosen = solver;
             return CLARET_OK;
