@@ -22,7 +22,7 @@
 #define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
 #define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 16
+#define MAX_CONFIGS 32
 
 struct tester {
     struct claret_rt *rt;
@@ -374,8 +374,9 @@ static void add_configs(struct op_test *test)
 
 /* ---- cases ---- */
 
-/* Layers apart, runs of them fused, and these with the update in their nodes. */
-enum fusion { APART, FUSED, FUSED_UPDATE, FUSIONS };
+/* Layers apart, runs of them fused, and these with the update in their nodes; likewise by the ops for GPUs.
+ */
+enum fusion { APART, FUSED, FUSED_UPDATE, TILES, TILES_UPDATE, FUSIONS };
 
 static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
@@ -384,10 +385,12 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         double momentum, dampening, weight_decay;
         bool nesterov;
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
+    const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
     const struct claret_graph_options options = {.training = true,
-                                                 .input_grad = fusion != FUSED_UPDATE,
+                                                 .input_grad = !update,
                                                  .fuse = fusion != APART,
-                                                 .fuse_update = fusion == FUSED_UPDATE,
+                                                 .tiles = fusion >= TILES,
+                                                 .fuse_update = update,
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,
                                                  .dampening = kinds[index % 4].dampening,

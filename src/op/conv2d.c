@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "op/conv2d_tiled.h"
 #include "op/vectors.h"
 
 #define LARGE (1 << 24)
@@ -284,8 +285,8 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
     return claret_vector_device(problem->device, reason);
 }
 
-/* The two forms of a solver: an item for each element, or for each row of a plane. */
-#define SOLVERS(kind)                                                                                        \
+/* im2col in its two forms, an item for each element, or for each row of a plane; and the tiles. */
+#define SOLVERS(kind, tiled)                                                                                 \
     static void kind##_by_element(struct claret_emit *emit, const struct claret_node *node)                  \
     {                                                                                                        \
         emit_##kind(emit, node, false);                                                                      \
@@ -297,10 +298,10 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
     static const struct claret_solver kind##_gemm = {.name = "im2col+gemm", .emit = kind##_by_element};      \
     static const struct claret_solver kind##_rows = {                                                        \
         .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = kind##_by_row};                   \
-    static const struct claret_solver *const kind##_solvers[] = {&kind##_rows, &kind##_gemm, NULL}
-SOLVERS(forward);
-SOLVERS(dx);
-SOLVERS(dw);
+    static const struct claret_solver *const kind##_solvers[] = {&kind##_rows, &tiled, &kind##_gemm, NULL}
+SOLVERS(forward, claret_conv2d_tiled);
+SOLVERS(dx, claret_conv2d_dx_tiled);
+SOLVERS(dw, claret_conv2d_dw_tiled);
 
 static const struct claret_op conv2d = {.name = "conv2d",
                                         .schema = &schema,

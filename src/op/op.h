@@ -78,6 +78,9 @@ struct claret_solver {
     void (*emit)(struct claret_emit *emit, const struct claret_node *node);
 };
 
+/* Kernels that fused ops are written for; a graph has those of one family, and those for any. */
+enum claret_family { CLARET_FAMILY_ANY, CLARET_FAMILY_VECTORS, CLARET_FAMILY_TILES };
+
 struct claret_op {
     const char *name;
     const struct claret_schema *schema; /* NULL: cannot be written in a network text */
@@ -85,6 +88,7 @@ struct claret_op {
     /* A fused op: the ops of successive layers that it runs as one, ending with NULL; the last may be
      * "cross_entropy", the loss. `fits` (NULL: always): whether it can, by the layers' attributes. */
     const char *const *chain;
+    enum claret_family family;
     bool (*fits)(const struct claret_attr *const *attrs);
     /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);

@@ -60,13 +60,14 @@ static void split(struct claret_tiling *tiling, const struct claret_device_desc 
 
 /* Of all elements that tiles make, those beyond the matrix too, times what one costs: its multiplication and
  * its share of the operands' reading; more where units stay idle. */
-static double cost(const struct claret_tiling *tiling, const struct claret_device_desc *device)
+static double cost(const struct claret_tiling *tiling, const struct claret_device_desc *device, int64_t m,
+                   int64_t n)
 {
-    double groups = (double)(tiling->rows * tiling->columns), items = tiling->wm * tiling->wn;
-    double elements = tiling->rm * tiling->rn, wanted = (double)device->compute_units * ITEMS_PER_UNIT;
-    double busy = groups * items * (double)tiling->chunks / wanted;
-    double each = 1 + (tiling->rm + tiling->rn) / elements;
-    return groups * items * elements * each / (busy < 1 ? busy : 1);
+    double elements = tiling->rm * tiling->rn, each = 1 + (tiling->rm + tiling->rn) / elements;
+    double made = (double)(tiling->rows * tiling->columns) * tiling->wm * tiling->wn * elements;
+    double useful = (double)(tiles(m, tiling->rm) * tiles(n, tiling->rn) * tiling->chunks);
+    double busy = useful / ((double)device->compute_units * ITEMS_PER_UNIT);
+    return made * each / (busy < 1 ? busy : 1);
 }
 
 struct claret_tiling claret_tile_choose(const struct claret_device_desc *device, int64_t m, int64_t n,
@@ -80,7 +81,7 @@ struct claret_tiling claret_tile_choose(const struct claret_device_desc *device,
         tiling.rows = tiles(m, tiling.wm * tiling.rm);
         tiling.columns = tiles(n, tiling.wn * tiling.rn);
         split(&tiling, device, k, most);
-        if (best.rm == 0 || cost(&tiling, device) < cost(&best, device))
+        if (best.rm == 0 || cost(&tiling, device, m, n) < cost(&best, device, m, n))
             best = tiling;
     }
     return best;
