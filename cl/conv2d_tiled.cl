@@ -4,6 +4,8 @@
  * With a pooling window of PI x PJ = 1, 2 or 4 positions y is what ReLU and max pooling leave of the convolution, and
  * index (uint8, like y) the position that won, NONE where ReLU cut the maximum; else PI = PJ = 1 and index is not touched.
  *
+ * MASKED: the gradients are of what a ReLU left, whose output is mask (like dy): nothing comes through where it is 0.
+ *
  * PASS names the one kernel that a program holds: 0 forward, 1 gradient of the images, 2 of the weights.
  *
  * Defines: PASS, R, S, stride SH SW, padding PH PW, dilation DH DW, H, W, OH, OW, PI, PJ, POOL; HAS_BIAS; RELU (forward). */
@@ -21,6 +23,9 @@
 #define POOL 0
 #define PI 1
 #define PJ 1
+#endif
+#ifndef MASKED
+#define MASKED 0
 #endif
 #ifndef RELU
 #define RELU 0
@@ -106,20 +111,22 @@ __kernel WORK_GROUP void conv2d_tiled(CONST_TENSOR(float, x), CONST_TENSOR(float
 #elif PASS == 1
 /* Overwrites dx (N, C, H, W). Rows of the product are x's channels, columns its pixels, terms (K, R, S).
  * Groups: (ceil(N*H*W / TILE_N), ceil(C / TILE_M)). */
-float read_gradient(__global const float *dy, int bottom, int right, int l, int terms);
-float read_gradient(__global const float *dy, int bottom, int right, int l, int terms)
+float read_gradient(__global const float *dy, __global const float *mask, int bottom, int right, int l, int terms);
+float read_gradient(__global const float *dy, __global const float *mask, int bottom, int right, int l, int terms)
 {
     const int h = bottom - l % TAPS / S * DH, w = right - l % S * DW;
     const bool hit = l < terms && h >= 0 && w >= 0 && h % SH == 0 && w % SW == 0 && h / SH < OH && w / SW < OW;
-    return hit ? dy[(l / TAPS * OH + h / SH) * OW + w / SW] : 0.0f;
+    const int at = (l / TAPS * OH + h / SH) * OW + w / SW;
+    return hit && !(MASKED && mask[at] <= 0.0f) ? dy[at] : 0.0f;
 }
 #define A(i, l)                                                                                              \
     (row + (i) < c_count && (l) < terms ? weight[((l) / TAPS * c_count + row + (i)) * TAPS + (l) % TAPS] : 0.0f)
-#define B(j, l) read_gradient(dy, bottom, right, l, terms)
-__kernel WORK_GROUP void conv2d_tiled_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, weight), TENSOR(float, dx),
+#define B(j, l) read_gradient(dy, mask, bottom, right, l, terms)
+__kernel WORK_GROUP void conv2d_tiled_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, mask), CONST_TENSOR(float, weight), TENSOR(float, dx),
                                          int n_count, int c_count, int k_count)
 {
     USE_CONST(float, dy);
+    USE_CONST(float, mask);
     USE_CONST(float, weight);
     USE(float, dx);
     TILE_BEGIN
@@ -128,6 +135,7 @@ __kernel WORK_GROUP void conv2d_tiled_dx(CONST_TENSOR(float, dy), CONST_TENSOR(f
     const int mine = column + TILE_PLACE(TILE_N, 0, 0);
     const int bottom = mine < columns ? mine / W % H + PH : NOWHERE, right = mine % W + PW;
     dy += (ulong)(mine / (H * W)) * k_count * PLANE;
+    mask += (ulong)(mine / (H * W)) * k_count * PLANE;
     TILE_MULTIPLY(A, 1, B, 0, 0, terms, )
 #pragma unroll
     for (int i = 0; i < RM; i++) {
@@ -152,25 +160,29 @@ __kernel WORK_GROUP void conv2d_tiled_dx(CONST_TENSOR(float, dy), CONST_TENSOR(f
 /* The sums over `chunk` of the pixels' positions: gradients of weight, at `weights` (K, C, R, S), and of bias, at `biases` (K), of
  * group z in the third dimension z * part further. Overwrites them. Only the position that won in its window carries dy.
  * Rows of the product are channels, columns (C, R, S). Groups: (ceil(C*R*S / TILE_N), ceil(K / TILE_M), parts). */
-#define A(i, l) (row + (i) < k_count && (l) < end ? read_winner(dy, index, row + (i), l, k_count) : 0.0f)
+#define A(i, l) (row + (i) < k_count && (l) < end ? read_winner(dy, index, mask, row + (i), l, k_count) : 0.0f)
 #define B(j, l)                                                                                              \
     (column + (j) < columns && (l) < end                                                                     \
          ? read_tap(x + (l) / POSITIONS / PLANE * c_count * (H * W), ROW_OF(l) * SH - PH,                    \
                     COLUMN_OF(l) * SW - PW, column + (j), columns)                                           \
          : 0.0f)
-float read_winner(__global const float *dy, __global const uchar *index, int k, int l, int k_count);
-float read_winner(__global const float *dy, __global const uchar *index, int k, int l, int k_count)
+float read_winner(__global const float *dy, __global const uchar *index, __global const float *mask, int k, int l,
+                  int k_count);
+float read_winner(__global const float *dy, __global const uchar *index, __global const float *mask, int k, int l,
+                  int k_count)
 {
     const int pixel = l / POSITIONS, at = (pixel / PLANE * k_count + k) * PLANE + pixel % PLANE;
-    return !POOL || index[at] == l % POSITIONS ? dy[at] : 0.0f;
+    const bool cut = (POOL && index[at] != l % POSITIONS) || (MASKED && mask[at] <= 0.0f);
+    return cut ? 0.0f : dy[at];
 }
 __kernel WORK_GROUP void conv2d_tiled_dw(CONST_TENSOR(float, x), CONST_TENSOR(uchar, index), CONST_TENSOR(float, dy),
-                                         TENSOR(float, weights), TENSOR(float, biases), int part, int n_count,
+                                         CONST_TENSOR(float, mask), TENSOR(float, weights), TENSOR(float, biases), int part, int n_count,
                                          int c_count, int k_count, int chunk)
 {
     USE_CONST(float, x);
     USE_CONST(uchar, index);
     USE_CONST(float, dy);
+    USE_CONST(float, mask);
     USE(float, weights);
     USE(float, biases);
     TILE_BEGIN

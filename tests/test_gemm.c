@@ -185,11 +185,11 @@ static void tiled_gemm(void **state)
     device.max_work_group = 1;
     struct claret_gemm_call call = {.m = 9, .n = 9, .k = 9, .a.ld = 9, .b.ld = 9, .c.ld = 9};
     char reason[128] = "";
-    assert_false(way.solver->applicable(&call, &device, reason));
+    assert_false(way.solver->applicable(&(struct claret_gemm_problem){&call, &device, NULL}, reason));
     assert_non_null(strstr(reason, "work-groups of 16"));
     device.max_work_group = 256;
     call.a.ld = INT32_MAX;
-    assert_false(way.solver->applicable(&call, &device, reason));
+    assert_false(way.solver->applicable(&(struct claret_gemm_problem){&call, &device, NULL}, reason));
     assert_non_null(strstr(reason, "too large"));
     claret_rt_close(rt);
 }
@@ -204,12 +204,12 @@ static void tiled_unasked(void **state)
     (void)state;
     claret_device_desc_default(&device);
     device.kind = CLARET_CLASS_CPU;
-    assert_false(tiled->unasked(&thin, &device));
+    assert_false(tiled->unasked(&(struct claret_gemm_problem){&thin, &device, NULL}));
     device.kind = CLARET_CLASS_GPU;
-    assert_true(tiled->unasked(&thin, &device));
-    assert_false(tiled->unasked(&large, &device));
+    assert_true(tiled->unasked(&(struct claret_gemm_problem){&thin, &device, NULL}));
+    assert_false(tiled->unasked(&(struct claret_gemm_problem){&large, &device, NULL}));
     device.clblast = false;
-    assert_true(tiled->unasked(&large, &device));
+    assert_true(tiled->unasked(&(struct claret_gemm_problem){&large, &device, NULL}));
 }
 
 static void clblast_gemm(void **state)

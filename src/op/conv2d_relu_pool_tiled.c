@@ -28,23 +28,24 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 }
 
 /* y: y or dy. */
-static struct claret_conv_tiled problem_of(const struct claret_node *node,
+static struct claret_tiled_conv problem_of(const struct claret_node *node,
                                            const struct claret_tensor *tensors, int y, int index, int bias)
 {
-    struct claret_conv_tiled tiled = {.conv =
+    struct claret_tiled_conv tiled = {.conv =
                                           claret_conv_problem(node->attr, &tensors[node->in[0]], &tensors[y]),
                                       .relu = true,
                                       .x = node->in[0],
                                       .weight = node->in[1],
                                       .bias = bias,
                                       .y = y,
-                                      .index = index};
+                                      .index = index,
+                                      .mask = -1};
     for (int d = 0; d < 2; d++)
         tiled.window[d] = node->chain[1][CLARET_POOL_KERNEL].i[d];
     return tiled;
 }
 
-static struct claret_conv_tiled forward_of(const struct claret_node *node,
+static struct claret_tiled_conv forward_of(const struct claret_node *node,
                                            const struct claret_tensor *tensors)
 {
     return problem_of(node, tensors, node->out[0], node->out[1], node->in_count > 2 ? node->in[2] : -1);
@@ -52,7 +53,7 @@ static struct claret_conv_tiled forward_of(const struct claret_node *node,
 
 enum { DW_PARAMS = 3 }; /* where in conv2d_relu_pool_tiled_dw's inputs what an update takes begins */
 
-static struct claret_conv_tiled dw_of(const struct claret_node *node, const struct claret_tensor *tensors)
+static struct claret_tiled_conv dw_of(const struct claret_node *node, const struct claret_tensor *tensors)
 {
     bool bias = claret_sgd_gradient_bias(node, DW_PARAMS, 0);
     return problem_of(node, tensors, node->in[2], node->in[1], bias ? node->out[1] : -1);
@@ -67,8 +68,8 @@ static bool unasked(const struct claret_problem *problem)
 
 static bool forward_applicable(const struct claret_problem *problem, char reason[128])
 {
-    struct claret_conv_tiled tiled = forward_of(problem->node, problem->tensors);
-    return claret_conv_tiled_fits(problem->device, &tiled.conv, tiled.window, reason);
+    struct claret_tiled_conv tiled = forward_of(problem->node, problem->tensors);
+    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
 }
 
 static bool forward_unasked(const struct claret_problem *problem)
@@ -80,32 +81,32 @@ static bool forward_unasked(const struct claret_problem *problem)
 
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = forward_of(node, claret_emit_tensor(emit, 0));
-    claret_conv_tiled_forward(emit, "conv+relu+pool", &tiled);
+    struct claret_tiled_conv tiled = forward_of(node, claret_emit_tensor(emit, 0));
+    claret_tiled_conv_forward(emit, "conv+relu+pool", &tiled);
 }
 
 static bool dw_applicable(const struct claret_problem *problem, char reason[128])
 {
-    struct claret_conv_tiled tiled = dw_of(problem->node, problem->tensors);
-    return claret_conv_tiled_fits(problem->device, &tiled.conv, tiled.window, reason);
+    struct claret_tiled_conv tiled = dw_of(problem->node, problem->tensors);
+    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = dw_of(node, claret_emit_tensor(emit, 0));
-    claret_conv_tiled_dw(emit, node, DW_PARAMS, &tiled);
+    struct claret_tiled_conv tiled = dw_of(node, claret_emit_tensor(emit, 0));
+    claret_tiled_conv_dw(emit, node, DW_PARAMS, &tiled);
 }
 
 /* ---- direct: on every device ---- */
 
-static double flops(const struct claret_conv_tiled *tiled)
+static double flops(const struct claret_tiled_conv *tiled)
 {
     return claret_conv_flops(&tiled->conv) * (double)(tiled->window[0] * tiled->window[1]);
 }
 
 static void direct_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = forward_of(node, claret_emit_tensor(emit, 0));
+    struct claret_tiled_conv tiled = forward_of(node, claret_emit_tensor(emit, 0));
     const struct claret_conv *conv = &tiled.conv;
     const struct claret_device_desc *device = claret_emit_device(emit);
     int64_t positions = tiled.window[0] * tiled.window[1], pixels = conv->n * conv->oh * conv->ow;
@@ -120,7 +121,7 @@ static void direct_emit(struct claret_emit *emit, const struct claret_node *node
     claret_kernel_define(call, "KT", channels);
     claret_kernel_define(call, "HAS_BIAS", tiled.bias >= 0);
     claret_kernel_define(call, "C", conv->c);
-    claret_conv_tiled_defines(call, &tiled);
+    claret_tiled_conv_defines(call, &tiled);
     claret_kernel_tensor(call, tiled.x, 0);
     claret_kernel_tensor(call, tiled.weight, 0);
     claret_kernel_tensor(call, tiled.bias >= 0 ? tiled.bias : tiled.weight, 0);
@@ -136,13 +137,13 @@ static void direct_emit(struct claret_emit *emit, const struct claret_node *node
 
 static void direct_dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = dw_of(node, claret_emit_tensor(emit, 0));
+    struct claret_tiled_conv tiled = dw_of(node, claret_emit_tensor(emit, 0));
     const struct claret_conv *conv = &tiled.conv;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "weights", "conv2d_relu_pool_tiled", "conv2d_relu_pool_weights");
     claret_kernel_define(call, "HAS_BIAS", tiled.bias >= 0);
     claret_kernel_define(call, "C", conv->c);
-    claret_conv_tiled_defines(call, &tiled);
+    claret_tiled_conv_defines(call, &tiled);
     claret_sgd_gradient_defines(call, node);
     for (int i = 0; i < 3; i++)
         claret_kernel_tensor(call, node->in[i], 0);

@@ -14,7 +14,7 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-bool claret_conv_tiled_fits(const struct claret_device_desc *device, const struct claret_conv *conv,
+bool claret_tiled_conv_fits(const struct claret_device_desc *device, const struct claret_conv *conv,
                             const int64_t window[2], char reason[128])
 {
     int64_t positions = window[0] * window[1], outputs = conv->oh * conv->ow * positions;
@@ -32,7 +32,7 @@ bool claret_conv_tiled_fits(const struct claret_device_desc *device, const struc
     return FOUR % positions == 0;
 }
 
-void claret_conv_tiled_defines(struct claret_kernel_call *call, const struct claret_conv_tiled *tiled)
+void claret_tiled_conv_defines(struct claret_kernel_call *call, const struct claret_tiled_conv *tiled)
 {
     const struct claret_conv *conv = &tiled->conv;
     claret_kernel_define(call, "R", conv->r);
@@ -52,11 +52,12 @@ void claret_conv_tiled_defines(struct claret_kernel_call *call, const struct cla
 }
 
 /* `pass` as in the kernel's file. */
-static void defines(struct claret_kernel_call *call, int pass, const struct claret_conv_tiled *tiled)
+static void defines(struct claret_kernel_call *call, int pass, const struct claret_tiled_conv *tiled)
 {
     claret_kernel_define(call, "PASS", pass);
     claret_kernel_define(call, "POOL", tiled->index >= 0);
-    claret_conv_tiled_defines(call, tiled);
+    claret_kernel_define(call, "MASKED", tiled->mask >= 0);
+    claret_tiled_conv_defines(call, tiled);
 }
 
 static void counts(struct claret_kernel_call *call, const struct claret_conv *conv)
@@ -66,7 +67,7 @@ static void counts(struct claret_kernel_call *call, const struct claret_conv *co
     claret_kernel_int(call, conv->k);
 }
 
-static double flops(const struct claret_conv_tiled *tiled)
+static double flops(const struct claret_tiled_conv *tiled)
 {
     return claret_conv_flops(&tiled->conv) * (double)(tiled->window[0] * tiled->window[1]);
 }
@@ -78,13 +79,13 @@ static double bytes(const struct claret_conv *conv)
                           conv->k * conv->c * conv->r * conv->s);
 }
 
-static int64_t columns(const struct claret_conv_tiled *tiled)
+static int64_t columns(const struct claret_tiled_conv *tiled)
 {
     return tiled->conv.n * tiled->conv.oh * tiled->conv.ow * tiled->window[0] * tiled->window[1];
 }
 
-void claret_conv_tiled_forward(struct claret_emit *emit, const char *what,
-                               const struct claret_conv_tiled *tiled)
+void claret_tiled_conv_forward(struct claret_emit *emit, const char *what,
+                               const struct claret_tiled_conv *tiled)
 {
     const struct claret_conv *conv = &tiled->conv;
     struct claret_tiling tiling =
@@ -103,8 +104,8 @@ void claret_conv_tiled_forward(struct claret_emit *emit, const char *what,
     claret_emit_cost(emit, flops(tiled), bytes(conv));
 }
 
-void claret_conv_tiled_dw(struct claret_emit *emit, const struct claret_node *node, int at,
-                          const struct claret_conv_tiled *tiled)
+void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *node, int at,
+                          const struct claret_tiled_conv *tiled)
 {
     const struct claret_conv *conv = &tiled->conv;
     int64_t weights = conv->k * conv->c * conv->r * conv->s, biases = tiled->bias >= 0 ? conv->k : 0;
@@ -120,6 +121,7 @@ void claret_conv_tiled_dw(struct claret_emit *emit, const struct claret_node *no
     claret_kernel_tensor(call, tiled->x, 0);
     claret_kernel_tensor(call, tiled->index >= 0 ? tiled->index : tiled->y, 0);
     claret_kernel_tensor(call, tiled->y, 0);
+    claret_kernel_tensor(call, tiled->mask >= 0 ? tiled->mask : tiled->y, 0);
     claret_kernel_tensor(call, to, 0);
     claret_kernel_tensor(call, direct && biases ? node->out[1] : to, direct || !biases ? 0 : weights);
     claret_kernel_int(call, weights + biases);
@@ -132,22 +134,23 @@ void claret_conv_tiled_dw(struct claret_emit *emit, const struct claret_node *no
 
 /* ---- conv2d's own nodes ---- */
 
-static struct claret_conv_tiled conv_of(const struct claret_node *node, const struct claret_tensor *tensors,
+static struct claret_tiled_conv conv_of(const struct claret_node *node, const struct claret_tensor *tensors,
                                         int x, int y)
 {
-    return (struct claret_conv_tiled){.conv = claret_conv_problem(node->attr, &tensors[x], &tensors[y]),
+    return (struct claret_tiled_conv){.conv = claret_conv_problem(node->attr, &tensors[x], &tensors[y]),
                                       .window = {1, 1},
                                       .x = x,
                                       .weight = node->in[1],
                                       .bias = -1,
                                       .y = y,
-                                      .index = -1};
+                                      .index = -1,
+                                      .mask = -1};
 }
 
 static bool fits(const struct claret_problem *problem, int x, int y, char reason[128])
 {
-    struct claret_conv_tiled tiled = conv_of(problem->node, problem->tensors, x, y);
-    return claret_conv_tiled_fits(problem->device, &tiled.conv, tiled.window, reason);
+    struct claret_tiled_conv tiled = conv_of(problem->node, problem->tensors, x, y);
+    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
 }
 
 static bool unasked(const struct claret_problem *problem)
@@ -162,9 +165,10 @@ static bool forward_applicable(const struct claret_problem *problem, char reason
 
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = conv_of(node, claret_emit_tensor(emit, 0), node->in[0], node->out[0]);
+    struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->in[0], node->out[0]);
     tiled.bias = node->in_count > 2 ? node->in[2] : -1;
-    claret_conv_tiled_forward(emit, "conv", &tiled);
+    tiled.relu = claret_conv_has_relu(node);
+    claret_tiled_conv_forward(emit, "conv", &tiled);
 }
 
 static bool dx_applicable(const struct claret_problem *problem, char reason[128])
@@ -174,14 +178,16 @@ static bool dx_applicable(const struct claret_problem *problem, char reason[128]
 
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = conv_of(node, claret_emit_tensor(emit, 0), node->out[0], node->in[0]);
+    struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->out[0], node->in[0]);
     const struct claret_conv *conv = &tiled.conv;
+    tiled.mask = claret_conv_mask(node);
     struct claret_tiling tiling = claret_tile_choose(
         claret_emit_device(emit), conv->c, conv->n * conv->h * conv->w, conv->k * conv->r * conv->s, 1);
     struct claret_kernel_call *call = claret_emit_kernel(emit, "images", "conv2d_tiled", "conv2d_tiled_dx");
     claret_tile_launch(call, &tiling, 1);
     defines(call, 1, &tiled);
     claret_kernel_tensor(call, node->in[0], 0);
+    claret_kernel_tensor(call, tiled.mask >= 0 ? tiled.mask : node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, node->out[0], 0);
     counts(call, conv);
@@ -195,14 +201,15 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    struct claret_conv_tiled tiled = conv_of(node, claret_emit_tensor(emit, 0), node->in[0], node->in[1]);
+    struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->in[0], node->in[1]);
     tiled.bias = node->out_count > 1 ? node->out[1] : -1;
-    claret_conv_tiled_dw(emit, node, 0, &tiled);
+    tiled.mask = claret_conv_mask(node);
+    claret_tiled_conv_dw(emit, node, 0, &tiled);
 }
 
-const struct claret_solver claret_conv2d_tiled = {
+const struct claret_solver claret_conv_tiled = {
     .name = "implicit-gemm", .applicable = forward_applicable, .unasked = unasked, .emit = forward_emit};
-const struct claret_solver claret_conv2d_dx_tiled = {
+const struct claret_solver claret_conv_tiled_dx = {
     .name = "implicit-gemm", .applicable = dx_applicable, .unasked = unasked, .emit = dx_emit};
-const struct claret_solver claret_conv2d_dw_tiled = {
+const struct claret_solver claret_conv_tiled_dw = {
     .name = "implicit-gemm", .applicable = dw_applicable, .unasked = unasked, .emit = dw_emit};

@@ -21,9 +21,10 @@ static int64_t span(const struct claret_matrix *matrix, int64_t rows, int64_t co
     return (lines - 1) * matrix->ld + width;
 }
 
-static bool applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
-                       char reason[128])
+static bool applicable(const struct claret_gemm_problem *problem, char reason[128])
 {
+    const struct claret_gemm_call *gemm = problem->gemm;
+    const struct claret_device_desc *device = problem->device;
     if (!claret_tile_device(device, reason))
         return false;
     struct claret_tiling tiling = claret_tile_choose(device, gemm->m, gemm->n, gemm->k, MAX_PARTS);
@@ -36,8 +37,10 @@ static bool applicable(const struct claret_gemm_call *gemm, const struct claret_
     return fine;
 }
 
-static bool unasked(const struct claret_gemm_call *gemm, const struct claret_device_desc *device)
+static bool unasked(const struct claret_gemm_problem *problem)
 {
+    const struct claret_gemm_call *gemm = problem->gemm;
+    const struct claret_device_desc *device = problem->device;
     bool large = smaller(gemm->m, smaller(gemm->n, gemm->k)) >= LARGE;
     return claret_tile_unasked(device) && !(large && device->clblast);
 }
