@@ -117,7 +117,9 @@ float read_gradient(__global const float *dy, __global const float *mask, int bo
     const int h = bottom - l % TAPS / S * DH, w = right - l % S * DW;
     const bool hit = l < terms && h >= 0 && w >= 0 && h % SH == 0 && w % SW == 0 && h / SH < OH && w / SW < OW;
     const int at = (l / TAPS * OH + h / SH) * OW + w / SW;
-    return hit && !(MASKED && mask[at] <= 0.0f) ? dy[at] : 0.0f;
+    if (MASKED)
+        return hit && !(mask[at] <= 0.0f) ? dy[at] : 0.0f;
+    return hit ? dy[at] : 0.0f;
 }
 #define A(i, l)                                                                                              \
     (row + (i) < c_count && (l) < terms ? weight[((l) / TAPS * c_count + row + (i)) * TAPS + (l) % TAPS] : 0.0f)
@@ -172,7 +174,11 @@ float read_winner(__global const float *dy, __global const uchar *index, __globa
                   int k_count)
 {
     const int pixel = l / POSITIONS, at = (pixel / PLANE * k_count + k) * PLANE + pixel % PLANE;
-    const bool cut = (POOL && index[at] != l % POSITIONS) || (MASKED && mask[at] <= 0.0f);
+    bool cut = false;
+    if (POOL)
+        cut = index[at] != l % POSITIONS;
+    if (MASKED)
+        cut = mask[at] <= 0.0f;
     return cut ? 0.0f : dy[at];
 }
 __kernel WORK_GROUP void conv2d_tiled_dw(CONST_TENSOR(float, x), CONST_TENSOR(uchar, index), CONST_TENSOR(float, dy),

@@ -1,10 +1,8 @@
 /* GEMM by tiles in local memory, for GPUs (cl/common.clh). Row-major C (m, n) = alpha * op(A) (m, k) * op(B) (k, n) + beta * C.
  * TA: A is stored (k, m), else (m, k), rows lda apart; TB: B is stored (n, k), else (k, n), rows ldb apart.
- * Overwrites C where beta is 0 (its old values are not read), else accumulates. HAS_BIAS: bias (n) is added to every row, and RELU
- * cuts what is below 0.
- * Group z of the third dimension adds the terms from z * chunk on, at most `chunk` of them, and works `z * batch` elements
- * further in each matrix: parts of one product (a_batch 0), or many products (chunk 0: all terms).
- * Groups: (ceil(n / TILE_N), ceil(m / TILE_M), parts or products). */
+ * Overwrites C where beta is 0 (its old values are not read), else accumulates. Group z of the third dimension adds the
+ * terms from z * chunk on, at most `chunk` of them; C is then its part, z * m * n elements further, to be added by gemm.cl's gemm_sum.
+ * Groups: (ceil(n / TILE_N), ceil(m / TILE_M), parts). */
 #ifndef WM
 #define WM 4
 #define WN 4
@@ -16,31 +14,22 @@
 #define TA 0
 #define TB 0
 #endif
-#ifndef HAS_BIAS
-#define HAS_BIAS 0
-#define RELU 0
-#endif
 
 #define A(i, l)                                                                                              \
     (row + (i) < m && (l) < end ? a[TA ? (l)*lda + row + (i) : (row + (i)) * lda + (l)] : 0.0f)
 #define B(j, l)                                                                                              \
     (column + (j) < n && (l) < end ? b[TB ? (column + (j)) * ldb + (l) : (l)*ldb + column + (j)] : 0.0f)
 
-__kernel WORK_GROUP void gemm_tiled(CONST_TENSOR(float, a), int lda, int a_batch, CONST_TENSOR(float, b), int ldb, int b_batch,
-                                    TENSOR(float, c), int ldc, int c_batch, CONST_TENSOR(float, bias), int m, int n,
-                                    int k, int chunk, float alpha, float beta)
+__kernel WORK_GROUP void gemm_tiled(CONST_TENSOR(float, a), int lda, CONST_TENSOR(float, b), int ldb, TENSOR(float, c),
+                                    int ldc, int m, int n, int k, int chunk, float alpha, float beta)
 {
     USE_CONST(float, a);
     USE_CONST(float, b);
     USE(float, c);
-    USE_CONST(float, bias);
     TILE_BEGIN
     const int column = (int)get_group_id(0) * TILE_N, row = (int)get_group_id(1) * TILE_M;
-    const ulong z = get_group_id(2);
-    const int first = (int)z * chunk, end = chunk ? min(first + chunk, k) : k;
-    a += z * a_batch;
-    b += z * b_batch;
-    c += z * c_batch;
+    const int first = (int)get_group_id(2) * chunk, end = min(first + chunk, k);
+    c += (ulong)get_group_id(2) * m * n;
     TILE_MULTIPLY(A, !TA, B, TB, first, end, )
 #pragma unroll
     for (int i = 0; i < RM; i++) {
@@ -56,12 +45,7 @@ __kernel WORK_GROUP void gemm_tiled(CONST_TENSOR(float, a), int lda, int a_batch
                 const int at = TILE_COLUMN(4 * j + l);
                 if (column + at >= n)
                     continue;
-                float v = value[l];
-                if (beta != 0.0f)
-                    v = fma(beta, to[at], v);
-                if (HAS_BIAS)
-                    v += bias[column + at];
-                to[at] = RELU && v < 0.0f ? 0.0f : v;
+                to[at] = beta == 0.0f ? value[l] : fma(beta, to[at], value[l]);
             }
         }
     }

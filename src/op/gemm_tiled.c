@@ -1,9 +1,8 @@
 /* The launches of cl/gemm_tiled.cl. */
-#include "op/gemm_tiled.h"
-
 #include <stdio.h>
 
 #include "op/gemm.h"
+#include "op/tiles.h"
 
 #define MAX_PARTS 64
 #define MAX_ROWS 65535 /* groups that every GPU allows in the second dimension */
@@ -45,53 +44,32 @@ static bool unasked(const struct claret_gemm_problem *problem)
     return claret_tile_unasked(device) && !(large && device->clblast);
 }
 
-void claret_gemm_tiled_emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm,
-                            const struct claret_gemm_tiled *more)
+static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
-    int64_t products = more->products > 1 ? more->products : 1;
-    const struct claret_device_desc *device = claret_emit_device(emit);
-    struct claret_tiling tiling = claret_tile_choose(device, gemm->m, gemm->n * products, gemm->k,
-                                                     products > 1 || more->bias >= 0 ? 1 : MAX_PARTS);
-    int64_t c_batch = more->c_batch;
-    tiling.columns = (gemm->n + tiling.wn * tiling.rn - 1) / (tiling.wn * tiling.rn);
+    struct claret_tiling tiling =
+        claret_tile_choose(claret_emit_device(emit), gemm->m, gemm->n, gemm->k, MAX_PARTS);
     bool split = tiling.chunks > 1;
-    int parts = -1;
-    if (split) {
-        parts = claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * gemm->m * gemm->n);
-        c_batch = gemm->m * gemm->n;
-    }
+    int parts = split ? claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * gemm->m * gemm->n) : -1;
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "gemm_tiled", "gemm_tiled");
-    claret_tile_launch(call, &tiling, split ? tiling.chunks : products);
+    claret_tile_launch(call, &tiling, tiling.chunks);
     claret_kernel_define(call, "TA", gemm->a.transposed);
     claret_kernel_define(call, "TB", gemm->b.transposed);
-    claret_kernel_define(call, "HAS_BIAS", more->bias >= 0);
-    claret_kernel_define(call, "RELU", more->relu);
     claret_kernel_tensor(call, gemm->a.tensor, gemm->a.offset);
     claret_kernel_int(call, gemm->a.ld);
-    claret_kernel_int(call, more->a_batch);
     claret_kernel_tensor(call, gemm->b.tensor, gemm->b.offset);
     claret_kernel_int(call, gemm->b.ld);
-    claret_kernel_int(call, more->b_batch);
     claret_kernel_tensor(call, split ? parts : gemm->c.tensor, split ? 0 : gemm->c.offset);
     claret_kernel_int(call, split ? gemm->n : gemm->c.ld);
-    claret_kernel_int(call, c_batch);
-    claret_kernel_tensor(call, more->bias >= 0 ? more->bias : gemm->a.tensor, 0);
     claret_kernel_int(call, gemm->m);
     claret_kernel_int(call, gemm->n);
     claret_kernel_int(call, gemm->k);
-    claret_kernel_int(call, split ? tiling.chunk : 0);
+    claret_kernel_int(call, tiling.chunk);
     claret_kernel_float(call, split ? 1 : gemm->alpha);
     claret_kernel_float(call, split ? 0 : gemm->beta);
     double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k;
-    claret_emit_cost(emit, 2.0 * (double)products * m * n * k,
-                     4.0 * (double)products * (m * k + k * n + m * n));
+    claret_emit_cost(emit, 2.0 * m * n * k, 4.0 * (m * k + k * n + m * n));
     if (split)
         claret_gemm_emit_sum(emit, gemm, tiling.chunks, parts);
-}
-
-static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
-{
-    claret_gemm_tiled_emit(emit, what, gemm, &(struct claret_gemm_tiled){.bias = -1});
 }
 
 const struct claret_gemm_solver claret_gemm_tiled = {
