@@ -162,11 +162,17 @@ enum claret_element { CLARET_U8, CLARET_F32 };
 
 /* Labelled images, (channels, height, width) each, labels from 0 to classes - 1. */
 struct claret_dataset;
+struct claret_network; /* below */
 
-/* `path` is "shapes" (built in), or a folder: CIFAR-10's binary or Python layout, or a folder that holds
- * one of them. A whole split is read and checked. */
+/* `path` is "shapes" (built in), or a folder that is or holds CIFAR-10 or CIFAR-100 (binary or Python
+ * layout), MNIST or Fashion-MNIST (IDX files, plain or .gz). A whole split is read and checked. */
 CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
                                                   struct claret_dataset **dataset);
+/* The split that the options say (`data`, `limit-train` or `limit-test`, `coarse-labels`), made fit for
+ * `network`. */
+CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
+                                                  const struct claret_network *network,
+                                                  enum claret_split split, struct claret_dataset **dataset);
 /* The caller's arrays: images (count, channels, height, width), labels (count). They are copied.
  * U8 images are scaled to 0..1 and normalised by mean and std (see claret_dataset_set_normalisation),
  * F32 images are taken as they are. */
@@ -186,6 +192,10 @@ CLARET_API int claret_dataset_classes(const struct claret_dataset *dataset);
 CLARET_API const char *claret_dataset_class_name(const struct claret_dataset *dataset, int label);
 /* shape[3] gets channels, height, width. */
 CLARET_API void claret_dataset_shape(const struct claret_dataset *dataset, int shape[3]);
+CLARET_API enum claret_element claret_dataset_element(const struct claret_dataset *dataset);
+/* Copies image `index`, (C, H, W) in the dataset's element type, and its label (both may be NULL). */
+CLARET_API enum claret_status claret_dataset_read(const struct claret_dataset *dataset, size_t index,
+                                                  void *image, int32_t *label);
 /* Borrowed: image `index`, (C, H, W), in the dataset's element type; its label. */
 CLARET_API const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index,
                                             int32_t *label);

@@ -46,8 +46,10 @@ enum cli_group {
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
     X(WEIGHTS, "weights", 0, "FILE", NULL, E, DATA, "the safetensors file to evaluate; has to be given")     \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
-      "CIFAR-10: a folder that is or holds cifar-10-batches-bin or cifar-10-batches-py; or shapes, the "     \
+      "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published; or shapes, the " \
       "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
+    X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
+      "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \

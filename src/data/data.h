@@ -18,6 +18,18 @@ struct claret_dataset {
     float mean[4], std[4];
 };
 
+#define CLARET_CIFAR10_ADDRESS "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+#define CLARET_CIFAR10_MD5 "c32a1d4ab5d03f1284b67883e8d87530"
+
+/* Which data set, and what of it. Zeros ask for nothing special. */
+struct claret_data_request {
+    const char *path; /* a folder, or "shapes" */
+    enum claret_split split;
+    bool coarse; /* CIFAR-100: its 20 superclasses as classes */
+};
+enum claret_status claret_data_open(const struct claret_data_request *request,
+                                    struct claret_dataset **dataset);
+
 /* The table that cl/batch.cl normalises uint8 with: table[c * 256 + v] = (v / 255 - mean[c]) / std[c],
  * rounded as PyTorch's ToTensor and Normalize round in float32. */
 void claret_dataset_table(const struct claret_dataset *dataset, float *table /* (channels, 256) */);

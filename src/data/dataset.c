@@ -89,19 +89,6 @@ enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, c
     return CLARET_OK;
 }
 
-enum claret_status claret_dataset_open(const char *path, enum claret_split split,
-                                       struct claret_dataset **dataset)
-{
-    claret_error_clear();
-    if (!path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
-        return claret_fail(CLARET_INVALID, "claret_dataset_open: needs a path, a split and where to put it");
-    if (!*path)
-        return claret_fail(CLARET_INVALID, "data needs a path: of a folder with CIFAR-10, or shapes");
-    if (strcmp(path, "shapes") == 0)
-        return claret_shapes_create(split, dataset);
-    return claret_cifar_open(path, split, dataset);
-}
-
 static enum claret_status check_arrays(enum claret_element element, const void *images, const int32_t *labels,
                                        size_t count, int channels, int height, int width, int classes)
 {
@@ -225,4 +212,22 @@ const void *claret_dataset_image(const struct claret_dataset *dataset, size_t in
     if (label)
         *label = dataset->labels[index];
     return dataset->images + index * dataset->image_bytes;
+}
+
+enum claret_element claret_dataset_element(const struct claret_dataset *dataset)
+{
+    return dataset->element;
+}
+
+enum claret_status claret_dataset_read(const struct claret_dataset *dataset, size_t index, void *image,
+                                       int32_t *label)
+{
+    claret_error_clear();
+    if (index >= dataset->count)
+        return claret_fail(CLARET_INVALID, "image %zu (from 0) of a data set of %zu", index, dataset->count);
+    if (label)
+        *label = dataset->labels[index];
+    if (image)
+        memcpy(image, dataset->images + index * dataset->image_bytes, dataset->image_bytes);
+    return CLARET_OK;
 }
