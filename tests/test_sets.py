@@ -12,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 digest = None
 have = {word.rpartition("HAVE_")[2] for word in sys.argv if word.startswith("-DCLARET_HAVE_")}
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 PIXELS = 3072
 
 
@@ -286,6 +288,221 @@ class Mnist(Case):
         self.refused("train", images, status="NOT_FOUND", data="a")
         self.opened("test", data="a")
 
+
+# ---- numpy's arrays ----
+
+def npy(dtype, shape, data, version=1, order="False", pad=True):
+    text = f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape!r}, }}"
+    text += (" " * (-(11 + len(text)) % 64) if pad else "") + "\n"
+    size = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text.encode() + data
+
+
+def u8(*shape, first=0):
+    count = 1
+    for size in shape:
+        count *= size
+    return npy("|u1", shape, bytes((first + i * 7 + i // 50) & 255 for i in range(count)))
+
+
+def labels(values, dtype="<i8", code="q", column=False):
+    return npy(dtype, (len(values), 1) if column else (len(values),), struct.pack(f"{'<'}{len(values)}{code}", *values))
+
+
+class Arrays(Case):
+    Y = {"train": [0, 2, 1, 2], "test": [1, 3]}
+
+    def put(self, folder="a", **files):
+        for name, data in files.items():
+            self.write(f"{folder}/{name}.npy", data)
+
+    def whole(self, x, y=labels):
+        return {"x_train": x(4), "y_train": y(self.Y["train"]), "x_test": x(2), "y_test": y(self.Y["test"])}
+
+    def check(self, data, shape, images, **options):
+        for split in ("train", "test"):
+            answer = self.opened(split, data=data, **options)
+            self.assertEqual((answer.labels, answer.shape), (self.Y[split], shape))
+            self.assertEqual(answer.names, ["0", "1", "2", "3"])  # class 3 is in the other split alone
+            self.assertEqual(answer.images, images(len(self.Y[split])))
+
+    @staticmethod
+    def body(data):
+        return data[10 + struct.unpack("<H", data[8:10])[0]:]
+
+    def test_layouts(self):
+        self.put("first", **self.whole(lambda n: u8(n, 3, 6, 5)))
+        self.check("first", [3, 6, 5], lambda n: self.body(u8(n, 3, 6, 5)))
+        self.put("plain", **self.whole(lambda n: u8(n, 6, 5)))
+        self.check("plain", [1, 6, 5], lambda n: self.body(u8(n, 6, 5)))
+        self.put("last", **self.whole(lambda n: u8(n, 6, 5, 3)))
+
+        def planes(n):
+            data = self.body(u8(n, 6, 5, 3))
+            return b"".join(data[i * 90 + c:(i + 1) * 90:3] for i in range(n) for c in range(3))
+
+        self.check("last", [3, 6, 5], planes)
+
+    def test_floats(self):
+        def x(n):
+            return npy("<f4", (n, 6, 5, 2), struct.pack(f"<{n * 60}f", *(i / 7 for i in range(n * 60))))
+
+        self.put("a", **self.whole(x))
+
+        def planes(n):
+            return struct.pack(f"<{n * 60}f", *(((i * 30 + p) * 2 + c) / 7
+                                                for i in range(n) for c in range(2) for p in range(30)))
+
+        self.check("a", [2, 6, 5], planes)
+        self.put("b", **self.whole(lambda n: npy("<f4", (n, 7, 6, 5), bytes(n * 840))))
+        self.check("b", [7, 6, 5], lambda n: bytes(n * 840))
+
+    def test_labels(self):
+        for dtype, code in (("|u1", "B"), ("|i1", "b"), ("<i2", "h"), ("<u2", "H"), ("<i4", "i"), ("<u4", "I"),
+                            ("<i8", "q"), ("<u8", "Q"), ("=i4", "i")):
+            self.put("a", **self.whole(lambda n: u8(n, 6, 5), lambda y: labels(y, dtype, code, code in "BqI")))
+            self.check("a", [1, 6, 5], lambda n: self.body(u8(n, 6, 5)))
+
+    def test_headers(self):
+        files = self.whole(lambda n: u8(n, 6, 5))
+        for version in (2, 3):
+            files["x_train"] = npy("|u1", (4, 6, 5), self.body(u8(4, 6, 5)), version)
+            self.put("a", **files)
+            self.check("a", [1, 6, 5], lambda n: self.body(u8(n, 6, 5)))
+        files["x_train"] = npy("|u1", (4, 6, 5), self.body(u8(4, 6, 5)), pad=False)
+        self.put("a", **files)
+        self.check("a", [1, 6, 5], lambda n: self.body(u8(n, 6, 5)))
+
+    def test_faults(self):
+        files = self.whole(lambda n: u8(n, 6, 5))
+        good = u8(4, 6, 5)
+        bad = [(b"", "not a .npy"), (b"\x93NUMPX" + bytes(90), "not a .npy"), (good[:5], "not a .npy"),
+               (b"\x93NUMPY\4" + good[7:], "version 4"), (good[:40], "truncated"), (good[:-1], "119 bytes"),
+               (good + b"0", "too long"), (npy("<f8", (4, 6, 5), bytes(960)), "float64 (4, 6, 5), where uint8"),
+               (npy("|b1", (4, 6, 5), bytes(120)), "bool (4, 6, 5), where"),
+               (npy(">f4", (4, 6, 5), bytes(480)), "other order"), (npy("|O", (4, 6, 5), b""), "element type"),
+               (npy("<U7", (4, 6, 5), b""), "element type"), (npy("<f99", (4, 6, 5), b""), "element type"),
+               (npy("|u1", (4, 6, 5), bytes(120), order="True"), "Fortran's order"),
+               (npy("|u1", (4, 6, 5), bytes(120), order="Maybe"), "not numpy's"),
+               (npy("|u1", (4, -6, 5), bytes(120)), "not numpy's"), (npy("|u1", [4, 6, 5], bytes(120)), "not numpy's"),
+               (npy("|u1", (1,) * 9, b"1"), "not numpy's"), (npy("|u1", (10**30, 1, 1), b"1"), "not numpy's"),
+               (npy("|u1", (10**9, 10**9, 10**9), b"1"), "more elements"),
+               (u8(4, 30), "uint8 (4, 30), where (N, C, H, W)"), (u8(4), "uint8 (4,), where"),
+               (u8(4, 1, 1, 5, 6), "where (N, C, H, W)"), (u8(4, 5, 6, 7), "at most 4 channels"),
+               (npy("|u1", (4, 0, 5), b""), "no images"), (npy("|u1", (0, 6, 5), b""), "0 images, but"),
+               (u8(5, 6, 5), "5 images, but a/y_train.npy has 4 labels"),
+               (good[:10] + b"\0" * 20 + good[30:], "not numpy's"),
+               (npy("|u1', 'x': 3, 'y': '", (4, 6, 5), bytes(120)), "not numpy's")]
+        for data, says in bad:
+            files["x_train"] = data
+            self.put(**files)
+            self.refused("train", "a/x_train.npy", says, data="a")
+
+    def test_bad_labels(self):
+        files = self.whole(lambda n: u8(n, 6, 5))
+        for data, says in ((labels([0, -1, 2, 3]), "image 1 (from 0) has label -1"),
+                           (labels([0, 1, 2, 1 << 20]), "has label 1048576"),
+                           (labels([0, 1, 2, (1 << 64) - 1], "<u8", "Q"), "label 9223372036854775807"),
+                           (npy("<f4", (4,), bytes(16)), "float32 (4,), where whole numbers"),
+                           (npy("|u1", (4, 10), bytes(40)), "y.argmax(1)"), (labels([1, 2, 3]), "4 images, but"),
+                           (npy("|u1", (), b"1"), "where (N,)")):
+            files["y_train"] = data
+            self.put(**files)
+            self.refused("train", "a/y_train.npy", says, data="a")
+        files = self.whole(lambda n: u8(n, 6, 5))
+        files["y_test"] = labels([7, -2])
+        self.put(**files)
+        self.refused("train", "a/y_test.npy: image 1 (from 0) has label -2", data="a")
+
+    def test_missing(self):
+        self.put(x_train=u8(4, 6, 5))
+        self.refused("train", "a has no y_train", status="NOT_FOUND", data="a")
+        self.put(y_train=labels([0, 1, 0, 1]))
+        self.assertEqual(self.opened("train", data="a").count, 4)
+        self.refused("test", "a has no x_test", "--val-fraction 0.1", status="NOT_FOUND", data="a")
+        self.opened("test", data="a", val_fraction="0.5")
+
+    def npz(self, path, files, compressed=True):
+        os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
+        kind = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+        with zipfile.ZipFile(self.path(path), "w", kind) as archive:
+            for name, data in files.items():
+                with archive.open(name + ".npy", "w", force_zip64=True) as file:  # as numpy does
+                    file.write(data)
+
+    @unittest.skipUnless("LIBARCHIVE" in have, "built without libarchive")
+    def test_npz(self):
+        files = self.whole(lambda n: u8(n, 6, 5))
+        images = lambda n: self.body(u8(n, 6, 5))
+        self.npz("a/set.npz", {**files, "other": labels([1])})
+        self.check("a/set.npz", [1, 6, 5], images)
+        self.check("a", [1, 6, 5], images)  # the only one there
+        self.npz("a/more.npz", files, False)
+        self.check("a/more.npz", [1, 6, 5], images)
+        self.refused("train", "no data set in a\n", status="NOT_FOUND", data="a")
+        # and one that numpy itself wrote
+        self.check(os.path.join(GOLDEN, "arrays.npz"), [3, 6, 5], lambda n: bytes((i * 7 + n) & 255 for i in range(n * 90)))
+
+    @unittest.skipUnless("LIBARCHIVE" in have, "built without libarchive")
+    def test_npz_faults(self):
+        files = self.whole(lambda n: u8(n, 60, 50))
+        self.npz("a/set.npz", files, False)
+        with open(self.path("a/set.npz"), "rb") as file:
+            good = file.read()
+        at = good.index(self.body(files["x_train"]))
+        for bad in (b"", b"PK", b"no zip at all, but some text" * 9, good[:300], good[:len(good) // 2],
+                    good[:at + 5000] + b"?" + good[at + 5001:]):
+            self.write("a/set.npz", bad)
+            self.refused("train", "a/set.npz: ", data="a/set.npz")
+        del files["y_train"]
+        self.npz("a/set.npz", files)
+        self.refused("train", "a/set.npz has no y_train", "It holds x_train.npy, x_test.npy, y_test.npy",
+                     status="NOT_FOUND", data="a/set.npz")
+        self.refused("train", "no data set in a/none.npz: there is no such", status="NOT_FOUND", data="a/none.npz")
+        os.mkdir(self.path("folder.npz"))
+        self.refused("train", "no data set in folder.npz\n", status="NOT_FOUND", data="folder.npz")
+
+    @unittest.skipIf("LIBARCHIVE" in have, "built with libarchive")
+    def test_without_libarchive(self):
+        self.npz("a/set.npz", self.whole(lambda n: u8(n, 6, 5)))
+        self.refused("train", "built without libarchive", data="a/set.npz")
+
+
+class HoldOut(Case):
+    """--val-fraction: each class by itself, nothing in both parts, nothing lost, the order kept."""
+
+    def test_stratified(self):
+        counts = {0: 40, 1: 10, 2: 3, 3: 2}
+        y = [c for c, count in counts.items() for _ in range(count)]
+        y = [y[i * 34 % len(y)] for i in range(len(y))]  # mixed; 55 and 34 have no common divisor
+        self.write("a/x_train.npy", npy("|u1", (55, 1, 1), bytes(range(55))))
+        self.write("a/y_train.npy", labels(y))
+        rest, held = (self.opened(split, data="a", val_fraction="0.25") for split in ("train", "test"))
+        self.assertEqual(sorted(rest.images + held.images), list(range(55)))
+        for part in (rest, held):
+            self.assertEqual(list(part.images), sorted(part.images))
+            self.assertEqual(part.labels, [y[i] for i in part.images])
+        self.assertEqual([held.labels.count(c) for c in range(4)], [10, 3, 1, 1])
+        self.assertEqual(self.opened("test", data="a", val_fraction="0.25", seed="9").images, held.images)
+        # Another share holds out more of the same ones.
+        self.assertTrue(set(held.images) < set(self.opened("test", data="a", val_fraction="0.5").images))
+        self.assertEqual(self.opened("train", data="a", val_fraction="0.99").count, 4)
+        self.assertEqual(self.opened("train", data="a", val_fraction="0.25", limit_train="7").images, rest.images[:7])
+
+    def test_other_sets(self):
+        rest, held = (self.opened(split, data="shapes", val_fraction="0.1") for split in ("train", "test"))
+        self.assertEqual((rest.count, held.count), (9000, 1000))
+        self.assertEqual([held.labels.count(c) for c in range(10)], [100] * 10)
+
+    def test_refused(self):
+        self.write("a/x_train.npy", u8(3, 6, 5))
+        self.write("a/y_train.npy", labels([0, 0, 1]))
+        self.refused("train", "class 1 has one image", status="INVALID", data="a", val_fraction="0.5")
+        for value in ("1", "-0.1", "nan", "half"):
+            self.refused("train", "val-fraction", status="INVALID", data="a", val_fraction=value)
+
+
+# ---- which kind ----
 
 class Which(Case):
     def test_nothing(self):

@@ -165,11 +165,12 @@ struct claret_dataset;
 struct claret_network; /* below */
 
 /* `path` is "shapes" (built in), or a folder that is or holds CIFAR-10 or CIFAR-100 (binary or Python
- * layout), MNIST or Fashion-MNIST (IDX files, plain or .gz). A whole split is read and checked. */
+ * layout), MNIST or Fashion-MNIST (IDX files, plain or .gz), or numpy's x_train.npy, y_train.npy, x_test.npy
+ * and y_test.npy, or is a .npz file of them. A whole split is read and checked. */
 CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
                                                   struct claret_dataset **dataset);
-/* The split that the options say (`data`, `limit-train` or `limit-test`, `coarse-labels`), made fit for
- * `network`. */
+/* The split that the options say (`data`, `limit-train` or `limit-test`, `val-fraction`, `coarse-labels`),
+ * made fit for `network`. */
 CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
                                                   const struct claret_network *network,
                                                   enum claret_split split, struct claret_dataset **dataset);

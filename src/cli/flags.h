@@ -46,8 +46,13 @@ enum cli_group {
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
     X(WEIGHTS, "weights", 0, "FILE", NULL, E, DATA, "the safetensors file to evaluate; has to be given")     \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
-      "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published; or shapes, the " \
+      "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
+      "x_train, "                                                                                            \
+      "y_train, x_test, y_test (.npy, or a .npz); or shapes, the "                                           \
       "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
+    X(VAL_FRACTION, "val-fraction", 0, "X", "val-fraction", TE, DATA,                                        \
+      "test on this share of each class's training images, held out of training, instead of on the test "    \
+      "images; the same ones with every seed; 0: none")                                                      \
     X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
       "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \

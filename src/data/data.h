@@ -23,9 +23,10 @@ struct claret_dataset {
 
 /* Which data set, and what of it. Zeros ask for nothing special. */
 struct claret_data_request {
-    const char *path; /* a folder, or "shapes" */
+    const char *path; /* a folder, a .npz file, or "shapes" */
     enum claret_split split;
-    bool coarse; /* CIFAR-100: its 20 superclasses as classes */
+    bool coarse;         /* CIFAR-100: its 20 superclasses as classes */
+    double val_fraction; /* above 0: of the training images, this share of each class is the test split */
 };
 enum claret_status claret_data_open(const struct claret_data_request *request,
                                     struct claret_dataset **dataset);

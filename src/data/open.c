@@ -9,10 +9,8 @@
 #include "source.h"
 
 static const struct claret_source *const sources[] = {
-    &claret_source_cifar10,
-    &claret_source_cifar100,
-    &claret_source_mnist,
-    &claret_source_fashion_mnist,
+    &claret_source_cifar10,       &claret_source_cifar100, &claret_source_mnist,
+    &claret_source_fashion_mnist, &claret_source_arrays,
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -151,16 +149,33 @@ static enum claret_status open_folder(const struct claret_data_request *request,
     return status;
 }
 
+static enum claret_status open_any(const struct claret_data_request *request, struct claret_dataset **dataset)
+{
+    if (strcmp(request->path, "shapes") != 0)
+        return open_folder(request, dataset);
+    if (request->coarse)
+        return claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's");
+    return claret_shapes_create(request->split, dataset);
+}
+
 enum claret_status claret_data_open(const struct claret_data_request *request,
                                     struct claret_dataset **dataset)
 {
+    struct claret_data_request whole = *request;
+    struct claret_dataset *made;
+
     if (!*request->path)
         return claret_fail(CLARET_INVALID, "data needs a path: of a folder with a data set, or shapes");
-    if (strcmp(request->path, "shapes") == 0 && request->coarse)
-        return claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's");
-    if (strcmp(request->path, "shapes") == 0)
-        return claret_shapes_create(request->split, dataset);
-    return open_folder(request, dataset);
+    if (!(request->val_fraction > 0))
+        return open_any(request, dataset);
+    whole.split = CLARET_TRAIN;
+    CLARET_TRY(open_any(&whole, &made));
+    enum claret_status status = claret_dataset_hold_out(made, request->val_fraction, request->split);
+    if (status == CLARET_OK)
+        *dataset = made;
+    else
+        claret_dataset_destroy(made);
+    return status;
 }
 
 enum claret_status claret_dataset_open(const char *path, enum claret_split split,

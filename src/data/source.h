@@ -16,7 +16,7 @@ struct claret_source {
 };
 
 extern const struct claret_source claret_source_cifar10, claret_source_cifar100, claret_source_mnist,
-    claret_source_fashion_mnist;
+    claret_source_fashion_mnist, claret_source_arrays;
 
 /* Whether `folder` has an entry `name`. CLARET_IO: it is closed to us. */
 enum claret_status claret_data_there(const char *folder, const char *name, bool *there);
@@ -33,6 +33,10 @@ enum claret_status claret_dataset_allocate(enum claret_element element, int chan
                                            int classes, size_t count, struct claret_dataset **dataset);
 /* names (classes); copied. */
 enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, const char *const *names);
+
+/* Keeps what a share `fraction` (0 to 1) of each class leaves (CLARET_TRAIN), or that share (CLARET_TEST). */
+enum claret_status claret_dataset_hold_out(struct claret_dataset *dataset, double fraction,
+                                           enum claret_split split);
 
 /* The built-in set: 10,000 training and 2,000 test images. */
 enum claret_status claret_shapes_create(enum claret_split split, struct claret_dataset **dataset);

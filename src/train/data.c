@@ -12,8 +12,10 @@ enum claret_status claret_dataset_load(const struct claret_options *options,
         return claret_fail(CLARET_INVALID,
                            "claret_dataset_load: needs options, a network, a split and where to "
                            "put the data set");
-    struct claret_data_request request = {
-        .path = options->data, .split = split, .coarse = options->coarse_labels};
+    struct claret_data_request request = {.path = options->data,
+                                          .split = split,
+                                          .coarse = options->coarse_labels,
+                                          .val_fraction = options->val_fraction};
     CLARET_TRY(claret_data_open(&request, dataset));
     int64_t limit = split == CLARET_TRAIN ? options->limit_train : options->limit_test;
     return claret_dataset_limit(*dataset, (size_t)limit);
