@@ -166,11 +166,14 @@ struct claret_network; /* below */
 
 /* `path` is "shapes" (built in), or a folder that is or holds CIFAR-10 or CIFAR-100 (binary or Python
  * layout), MNIST or Fashion-MNIST (IDX files, plain or .gz), or numpy's x_train.npy, y_train.npy, x_test.npy
- * and y_test.npy, or is a .npz file of them. A whole split is read and checked. */
+ * and y_test.npy, or is a .npz file of them. A whole split is read and checked. Folders of images need
+ * claret_dataset_load(). */
 CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
                                                   struct claret_dataset **dataset);
-/* The split that the options say (`data`, `limit-train` or `limit-test`, `val-fraction`, `coarse-labels`),
- * made fit for `network`. */
+/* The split that the options say (`data`, `limit-train` or `limit-test`, `val-fraction`, `coarse-labels`,
+ * `skip-unreadable`, `workers`), for `network`. Beside what claret_dataset_open() knows: a folder with a
+ * folder of PNG and JPEG files for each class, by itself or in train/ and test/ (or val/). Those images are
+ * read from their files each time, and resized to the network's input. */
 CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
                                                   const struct claret_network *network,
                                                   enum claret_split split, struct claret_dataset **dataset);
@@ -181,6 +184,10 @@ CLARET_API enum claret_status claret_dataset_from_arrays(enum claret_element ele
                                                          const int32_t *labels, size_t count, int channels,
                                                          int height, int width, int classes,
                                                          struct claret_dataset **dataset);
+/* A PNG or JPEG file as `channels` (1: grey, 3: RGB) planes of height x width, resized as Pillow's
+ * Image.resize((width, height), BILINEAR) does it. pixels (channels, height, width). */
+CLARET_API enum claret_status claret_image_read(const char *path, int channels, int height, int width,
+                                                unsigned char *pixels);
 CLARET_API void claret_dataset_destroy(struct claret_dataset *dataset);
 /* mean and std, one value per channel, in units of 0..1; 0.5 each by default. U8 data only. */
 CLARET_API enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset,
@@ -197,7 +204,8 @@ CLARET_API enum claret_element claret_dataset_element(const struct claret_datase
 /* Copies image `index`, (C, H, W) in the dataset's element type, and its label (both may be NULL). */
 CLARET_API enum claret_status claret_dataset_read(const struct claret_dataset *dataset, size_t index,
                                                   void *image, int32_t *label);
-/* Borrowed: image `index`, (C, H, W), in the dataset's element type; its label. */
+/* Borrowed: image `index` (NULL where images are in files), (C, H, W), in the dataset's element type; its
+ * label. */
 CLARET_API const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index,
                                             int32_t *label);
 

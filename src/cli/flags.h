@@ -48,11 +48,16 @@ enum cli_group {
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
       "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
       "x_train, "                                                                                            \
-      "y_train, x_test, y_test (.npy, or a .npz); or shapes, the "                                           \
+      "y_train, x_test, y_test (.npy, or a .npz), or a folder of images for each class, in train/ and "      \
+      "test/ "                                                                                               \
+      "where there are both; or shapes, the "                                                                \
       "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
     X(VAL_FRACTION, "val-fraction", 0, "X", "val-fraction", TE, DATA,                                        \
       "test on this share of each class's training images, held out of training, instead of on the test "    \
       "images; the same ones with every seed; 0: none")                                                      \
+    X(SKIP_UNREADABLE, "skip-unreadable", 0, NULL, "skip-unreadable", TE, DATA,                              \
+      "folders of images: read every file before the start and leave out those that cannot be read, with a " \
+      "list of them, instead of refusing them")                                                              \
     X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
       "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \

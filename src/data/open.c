@@ -10,7 +10,7 @@
 
 static const struct claret_source *const sources[] = {
     &claret_source_cifar10,       &claret_source_cifar100, &claret_source_mnist,
-    &claret_source_fashion_mnist, &claret_source_arrays,
+    &claret_source_fashion_mnist, &claret_source_arrays,   &claret_source_folder,
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 

@@ -16,7 +16,7 @@ struct claret_source {
 };
 
 extern const struct claret_source claret_source_cifar10, claret_source_cifar100, claret_source_mnist,
-    claret_source_fashion_mnist, claret_source_arrays;
+    claret_source_fashion_mnist, claret_source_arrays, claret_source_folder;
 
 /* Whether `folder` has an entry `name`. CLARET_IO: it is closed to us. */
 enum claret_status claret_data_there(const char *folder, const char *name, bool *there);
@@ -31,6 +31,9 @@ bool claret_data_good_name(const char *name);
  * caller has checked that the sizes are positive. CLARET_INVALID: more bytes than can be addressed. */
 enum claret_status claret_dataset_allocate(enum claret_element element, int channels, int height, int width,
                                            int classes, size_t count, struct claret_dataset **dataset);
+/* The same for bytes whose images are in files: paths are not filled in, there is no memory for images. */
+enum claret_status claret_dataset_allocate_files(int channels, int height, int width, int classes,
+                                                 size_t count, struct claret_dataset **dataset);
 /* names (classes); copied. */
 enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, const char *const *names);
 

@@ -51,12 +51,16 @@ enum claret_status claret_dataset_hold_out(struct claret_dataset *dataset, doubl
         if (held[i] == (split == CLARET_TRAIN))
             continue;
         dataset->labels[kept] = dataset->labels[i];
-        memmove(dataset->images + kept * dataset->image_bytes, dataset->images + i * dataset->image_bytes,
-                dataset->image_bytes);
+        if (dataset->paths)
+            dataset->paths[kept] = dataset->paths[i];
+        else
+            memmove(dataset->images + kept * dataset->image_bytes, dataset->images + i * dataset->image_bytes,
+                    dataset->image_bytes);
         kept++;
     }
     if (status == CLARET_OK) {
-        unsigned char *smaller = realloc(dataset->images, kept * dataset->image_bytes);
+        unsigned char *smaller =
+            dataset->images ? realloc(dataset->images, kept * dataset->image_bytes) : NULL;
         dataset->images = smaller ? smaller : dataset->images;
         dataset->count = dataset->total = kept;
     }
