@@ -22,6 +22,7 @@ module zlib|zlib1g-dev|zlib-devel|zlib|zlib-devel
 module libarchive|libarchive-dev|libarchive-devel|libarchive|libarchive-devel
 module libpng|libpng-dev|libpng-devel|libpng|libpng16-devel
 module libjpeg|libjpeg62-turbo-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg8-devel
+module libcurl|libcurl4-openssl-dev|libcurl-devel|curl|libcurl-devel
 module cmocka|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel'
 # An OpenCL device that every computer has.
 needs_pocl='icd libpocl|pocl-opencl-icd|pocl|pocl|pocl'

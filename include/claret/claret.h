@@ -13,8 +13,9 @@
  *   CLBlast, a program that calls CLBlast itself at the same time must use its own lock around both.
  * - The library never prints, never exits, and reads no environment variable except: XDG_CACHE_HOME and HOME
  *   (where the program cache is when the option `cache-dir` is not set) and those that the OpenCL
- *   loader and drivers read themselves. When a driver aborts while devices are being listed, that driver is
- *   hidden from the rest of the process by setting OCL_ICD_VENDORS (see claret_devices_list).
+ *   loader and drivers, and in claret_fetch() libcurl, read themselves. When a driver aborts while devices
+ * are being listed, that driver is hidden from the rest of the process by setting OCL_ICD_VENDORS (see
+ * claret_devices_list).
  * - Numbers in texts are read and written in the C locale whatever the program's locale is.
  */
 #ifndef CLARET_CLARET_H
@@ -208,6 +209,22 @@ CLARET_API enum claret_status claret_dataset_read(const struct claret_dataset *d
  * label. */
 CLARET_API const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index,
                                             int32_t *label);
+
+/* A few times a second: bytes of a file that are there, and of the whole (0: not known). */
+typedef void (*claret_on_fetch)(void *user, const char *file, uint64_t done, uint64_t total);
+/* Fetches a published data set into `folder`: "cifar10", "cifar100", "mnist", "fashion-mnist"
+ * (claret_fetch_set_name()). What is there already is used, what broke off is gone on with, size and MD5 are
+ * checked before anything is unpacked or gets its name, and nothing is written outside the folder.
+ * `url` (NULL: where it is published) is another address: of the archive, or ending in '/' of the folder with
+ * it; for MNIST's four files of their folder. `md5` (NULL: as published): what is expected there, in
+ * hexadecimal; for four files four, with commas between. `timeout`: seconds without a byte until a server is
+ * given up. libcurl reads its own variables of the environment (https_proxy and others). *place gets the
+ * folder to train from, to be freed by claret_text_free(). Uses the network only here. */
+CLARET_API enum claret_status claret_fetch(const char *set, const char *folder, const char *url,
+                                           const char *md5, int timeout, claret_on_fetch progress, void *user,
+                                           char **place);
+/* The index-th set's name, NULL past the last. */
+CLARET_API const char *claret_fetch_set_name(size_t index);
 
 /* ---- networks ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include <claret/claret.h>
 
-enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_COMMAND_COUNT };
+enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_FETCH, CLI_COMMAND_COUNT };
 
 /* Which commands a flag belongs to. NONE: `claret` without a command. */
 enum cli_mask {
@@ -16,12 +16,14 @@ enum cli_mask {
     CLI_IN_T = 1 << CLI_TRAIN,
     CLI_IN_E = 1 << CLI_EVAL,
     CLI_IN_S = 1 << CLI_SHOW,
+    CLI_IN_F = 1 << CLI_FETCH,
     CLI_IN_NONE = 1 << CLI_COMMAND_COUNT,
     CLI_IN_TE = CLI_IN_T | CLI_IN_E,
     CLI_IN_TS = CLI_IN_T | CLI_IN_S,
     CLI_IN_TES = CLI_IN_TE | CLI_IN_S,
-    CLI_IN_DTES = CLI_IN_TES | CLI_IN_D,
-    CLI_IN_ALL = CLI_IN_DTES | CLI_IN_NONE
+    CLI_IN_TEF = CLI_IN_TE | CLI_IN_F,
+    CLI_IN_DTESF = CLI_IN_TES | CLI_IN_D | CLI_IN_F,
+    CLI_IN_ALL = CLI_IN_DTESF | CLI_IN_NONE
 };
 
 /* Headings of --help. */
@@ -61,6 +63,13 @@ enum cli_group {
     X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
       "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \
+    X(FETCH_OUT, "out", 'o', "DIR", NULL, F, DATA, "the folder that gets it; not given: ./data")             \
+    X(URL, "url", 0, "URL", NULL, F, DATA,                                                                   \
+      "fetch from there: the archive, or ending in '/' the folder with it (for MNIST's four files always)")  \
+    X(MD5, "md5", 0, "HEX", NULL, F, DATA,                                                                   \
+      "what is expected there, where it is not what was published; for four files four, with commas")        \
+    X(TIMEOUT, "timeout", 0, "SECONDS", NULL, F, DATA,                                                       \
+      "give a server up that sends nothing for so long; not given: 60")                                      \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
@@ -96,12 +105,12 @@ enum cli_group {
       "take the .cl sources from there instead of the embedded ones")                                        \
     X(DUMP_PLAN, "dump-plan", 0, NULL, NULL, TS, OUTPUT,                                                     \
       "print the launches of a training step and their memory, and end")                                     \
-    X(JSON, "json", 0, NULL, NULL, DTES, OUTPUT,                                                             \
+    X(JSON, "json", 0, NULL, NULL, DTESF, OUTPUT,                                                            \
       "one JSON object on standard output at the end; what would be there goes to standard error")           \
-    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TE, OUTPUT,                                                 \
+    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TEF, OUTPUT,                                                \
       "no progress line (there is none without a terminal)")                                                 \
-    X(QUIET, "quiet", 'q', NULL, NULL, DTES, OUTPUT, "only warnings and errors on standard error")           \
-    X(VERBOSE, "verbose", 'v', NULL, NULL, DTES, OUTPUT, "more on standard error")                           \
+    X(QUIET, "quiet", 'q', NULL, NULL, DTESF, OUTPUT, "only warnings and errors on standard error")          \
+    X(VERBOSE, "verbose", 'v', NULL, NULL, DTESF, OUTPUT, "more on standard error")                          \
     X(HELP, "help", 'h', NULL, NULL, ALL, OUTPUT, "print this help and end")                                 \
     X(VERSION, "version", 0, NULL, NULL, ALL, OUTPUT, "print the version and end")
 

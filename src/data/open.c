@@ -100,10 +100,10 @@ static enum claret_status not_found(const char *path)
     claret_text_drop(&looked);
     if (packed_archive(path))
         return CLARET_NOT_FOUND;
-    claret_error_context("To get CIFAR-10 (170 MB): fetch " CLARET_CIFAR10_ADDRESS "\n"
-                         "(MD5 " CLARET_CIFAR10_MD5
+    claret_error_context("To get CIFAR-10 (170 MB): claret fetch cifar10 --out %s\n"
+                         "or by hand: fetch " CLARET_CIFAR10_ADDRESS "\n(MD5 " CLARET_CIFAR10_MD5
                          ") and unpack it: mkdir -p %s && tar -xzf cifar-10-binary.tar.gz -C %s",
-                         path, path);
+                         path, path, path);
     claret_error_context("To train without it, on the built-in set: --data shapes");
     return CLARET_NOT_FOUND;
 }

@@ -1,7 +1,8 @@
 /* Resizing as Pillow's Image.resize(size, BILINEAR) does it, to the bit: a triangle filter as wide as the
- * image is made smaller, its weights rounded to 22 bits of fraction, first along rows, then along columns, each
- * result rounded to a byte. Pillow's documentation has the method, its src/libImaging/Resample.c the rounding.
- * (Since version 13 it goes along columns first where that is less work, and a value may differ by one.) */
+ * image is made smaller, its weights rounded to 22 bits of fraction, first along rows, then along columns,
+ * each result rounded to a byte. Pillow's documentation has the method, its src/libImaging/Resample.c the
+ * rounding. (Since version 13 it goes along columns first where that is less work, and a value may differ by
+ * one.) */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
