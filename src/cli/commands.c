@@ -99,6 +99,27 @@ static const char *const fetch_paragraphs[] = {
     NULL,
 };
 
+static const struct cli_example predict_examples[] = {
+    {"claret predict photo.jpg --weights runs/net-001/weights.safetensors --model net.net --classes photos",
+     "what is on a picture, by a network trained on the folder photos"},
+    {"find . -name '*.png' | claret predict - --weights w.safetensors --csv", "for many, into a table"},
+    {NULL, NULL},
+};
+static const char *const predict_paragraphs[] = {
+    "Says what classes a network takes images for, the likeliest first, with their probabilities (softmax). "
+    "Images are PNG or "
+    "JPEG files, resized to the network's input as those of a folder of images are in training; '-' stands "
+    "for a list of "
+    "files on standard input, one a line. --mean and --std have to be those of the training.",
+    "One line an image, \"FILE: CLASS PERCENT%, CLASS PERCENT%, ...\"; with --csv a head and rows of "
+    "file,rank,label,class,probability; with --json {\"images\": [{\"file\", \"classes\": [{\"label\", "
+    "\"name\", "
+    "\"probability\"}]}], \"weights\", \"device\"}. An image that cannot be read is named on standard error, "
+    "the others are "
+    "done, and the exit code is 1.",
+    NULL,
+};
+
 const struct cli_command cli_commands[CLI_COMMAND_COUNT] = {
     {"devices", "list the OpenCL devices and say which can be used", NULL, devices_examples,
      devices_paragraphs},
@@ -106,4 +127,5 @@ const struct cli_command cli_commands[CLI_COMMAND_COUNT] = {
     {"eval", "test saved weights", NULL, eval_examples, eval_paragraphs},
     {"show", "show a network's layers, sizes and memory", "MODEL", show_examples, show_paragraphs},
     {"fetch", "fetch a published data set", "SET", fetch_examples, fetch_paragraphs},
+    {"predict", "say what is on images", "IMAGE...", predict_examples, predict_paragraphs},
 };

@@ -178,6 +178,39 @@ enum claret_status claret_dataset_set_normalisation(struct claret_dataset *datas
     return CLARET_OK;
 }
 
+enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean, float *std)
+{
+    const size_t plane = (size_t)dataset->height * (size_t)dataset->width;
+    uint64_t sums[4] = {0}, squares[4] = {0};
+
+    claret_error_clear();
+    if (dataset->element != CLARET_U8)
+        return claret_fail(CLARET_INVALID, "normalisation: F32 images are taken as they are");
+    unsigned char *image = malloc(dataset->image_bytes);
+    if (!image)
+        return claret_no_memory();
+    for (size_t i = 0; i < dataset->count; i++) {
+        enum claret_status status = claret_dataset_fetch(dataset, i, image);
+        if (status != CLARET_OK) {
+            free(image);
+            return status;
+        }
+        for (int c = 0; c < dataset->channels; c++)
+            for (size_t p = 0; p < plane; p++) {
+                uint64_t value = image[(size_t)c * plane + p];
+                sums[c] += value;
+                squares[c] += value * value;
+            }
+    }
+    free(image);
+    for (int c = 0; c < dataset->channels; c++) {
+        double count = (double)dataset->count * (double)plane, average = (double)sums[c] / count;
+        mean[c] = (float)(average / 255);
+        std[c] = (float)(sqrt((double)squares[c] / count - average * average) / 255);
+    }
+    return CLARET_OK;
+}
+
 enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count)
 {
     claret_error_clear();

@@ -13,6 +13,8 @@
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
     X("val-fraction", val_fraction, REAL, "0", 0, 0.99)                                                      \
     X("skip-unreadable", skip_unreadable, SWITCH, "false", 0, 0)                                             \
+    X("mean", mean, TEXT, "0.5", 0, 0)                                                                       \
+    X("std", std, TEXT, "0.5", 0, 0)                                                                         \
     X("coarse-labels", coarse_labels, SWITCH, "false", 0, 0)                                                 \
     X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
     X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
