@@ -14,12 +14,12 @@ ALLOWED = {
     "spec": ["base"],
     "op": ["base", "spec"],
     "ref": ["base", "spec", "op"],
-    "tune": ["base", "op"],
     "graph": ["base", "spec", "op"],
-    "plan": ["base", "spec", "op", "tune", "graph"],
-    "rt": ["base", "spec", "op", "tune", "graph", "plan"],
+    "plan": ["base", "spec", "op", "graph"],
+    "rt": ["base", "spec", "op", "graph", "plan"],
+    "tune": ["base", "spec", "op", "graph", "plan", "rt"],
     "data": ["base", "op/batch.h"],
-    "train": ["base", "spec", "op", "tune", "graph", "plan", "rt", "data"],
+    "train": ["base", "spec", "op", "graph", "plan", "rt", "tune", "data"],
     "cli": [],
 }
 # Folders that are clients of the library: of its headers they see the public ones alone.

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "node_run.h"
 #include "op/batch.h"
 #include "op/gemm.h"
@@ -22,7 +23,7 @@
 #define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
 #define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 16
+#define MAX_CONFIGS 24
 
 struct tester {
     struct claret_rt *rt;
@@ -45,9 +46,10 @@ struct op_test {
     struct claret_spec *spec;
     struct claret_graph *graph;
     struct claret_values *values;
-    struct claret_rng rng;
+    struct claret_rng rng, params_rng;
     struct config configs[MAX_CONFIGS];
     int config_count;
+    bool own_layout;
     double *saved[CLARET_MAX_IN];                         /* inputs of the node under test */
     double *want[CLARET_MAX_OUT], *scale[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
     double *got;
@@ -239,6 +241,15 @@ static void check_everywhere(struct op_test *test, int index)
     }
 }
 
+/* Whether a solver of the node can work on NHWC. */
+static bool has_own(const struct claret_node *node)
+{
+    for (int i = 0; node->op->solvers[i]; i++)
+        if (node->op->solvers[i]->layout != CLARET_LAYOUT_NCHW)
+            return true;
+    return false;
+}
+
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
@@ -246,6 +257,11 @@ static void test_node(struct op_test *test, int index)
         only_chooses(node) || is_op(node, "cross_entropy") ? 2 : 1; /* of values: the second is special */
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
+    if (test->own_layout && !has_own(node)) {
+        fill_inputs(test, node, false);
+        claret_values_run(test->values, node);
+        return;
+    }
     for (int kind = 0; kind < kinds; kind++) {
         fill_inputs(test, node, kind > 0);
         if (make_reference(test, node))
@@ -270,19 +286,20 @@ static int solver_count(const struct claret_node *node)
 }
 
 /* Forces each node that has it, and where it is applicable, to its solver of that number. */
-static int force_solvers(const struct op_test *test, int number, const char *gemm,
-                         struct claret_plan_force *force)
+static int force_solvers(struct op_test *test, int number, const char *gemm, bool drawn,
+                         char (*texts)[DRAW_TEXT], struct claret_plan_force *force)
 {
     int count = 0;
-    char reason[128];
     for (int i = 0; i < test->graph->node_count; i++) {
         const struct claret_node *node = &test->graph->nodes[i];
-        struct claret_problem problem = {node, test->graph->tensors, claret_rt_device(test->tester->rt)};
         if (number >= solver_count(node))
             continue;
-        const struct claret_solver *solver = node->op->solvers[number];
-        if (!solver->applicable || solver->applicable(&problem, reason))
-            force[count++] = (struct claret_plan_force){node->name, solver->name};
+        if (test->own_layout && node->op->solvers[number]->layout == CLARET_LAYOUT_NCHW)
+            continue;
+        struct claret_problem problem = {
+            .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
+        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, node->op->solvers[number], texts[i]))
+            force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)
         force[count++] = (struct claret_plan_force){NULL, gemm};
@@ -324,26 +341,27 @@ static void list_evaluation(struct op_test *test)
 }
 
 static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
-                       uint64_t limit)
+                       uint64_t limit, bool drawn)
 {
     struct claret_rt *rt = test->tester->rt;
     struct config *config = &test->configs[test->config_count];
     char gemm_name[40];
     struct claret_plan_force *force = calloc((size_t)test->graph->node_count + 1, sizeof *force);
+    char(*texts)[DRAW_TEXT] = calloc((size_t)test->graph->node_count + 1, sizeof *texts);
     struct claret_plan_options options = {.device = claret_rt_device(rt),
                                           .force = force,
                                           .guard = GUARD,
                                           .workspace_limit = limit,
                                           .gemm_workspace = claret_rt_gemm_workspace,
                                           .user = rt};
-    if (!force || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
+    if (!force || !texts || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
         goto cleanup;
     snprintf(gemm_name, sizeof gemm_name, "gemm:%s", gemm->name);
-    options.force_count = force_solvers(test, number, gemm_name, force);
+    options.force_count = force_solvers(test, number, gemm_name, drawn, texts, force);
     if (options.force_count == 0)
         goto cleanup;
-    snprintf(config->name, sizeof config->name, "solver %d, %s%s", number, gemm_name,
-             limit ? ", little workspace" : "");
+    snprintf(config->name, sizeof config->name, "solver %d, %s%s%s", number, gemm_name,
+             limit ? ", little workspace" : "", drawn ? ", drawn parameters" : "");
     claret_error_clear();
     if (claret_node_run_create(rt, test->graph, &options, &config->run) == CLARET_OK) {
         test->config_count++;
@@ -354,28 +372,41 @@ static void add_config(struct op_test *test, int number, const struct claret_gem
     }
 cleanup:
     free(force);
+    free(texts);
 }
 
-static void add_configs(struct op_test *test)
+/* `own_layout`: only solvers that can work on NHWC as it is; how images are reordered around the others shows
+ * in the chains. */
+static void add_configs(struct op_test *test, bool own_layout)
 {
     int solvers = 0;
+    test->own_layout = own_layout;
     for (int i = 0; i < test->graph->node_count; i++)
         if (solver_count(&test->graph->nodes[i]) > solvers)
             solvers = solver_count(&test->graph->nodes[i]);
     for (int number = 0; number < solvers; number++)
         for (int gemm = 0; claret_gemm_solvers[gemm]; gemm++) {
             /* Solvers and GEMMs are chosen apart: each once, not each with each. */
-            if (number > 0 && claret_gemm_solvers[gemm + 1])
+            if ((number > 0 || own_layout) && claret_gemm_solvers[gemm + 1])
                 continue;
-            add_config(test, number, claret_gemm_solvers[gemm], 0);
-            add_config(test, number, claret_gemm_solvers[gemm], LITTLE);
+            add_config(test, number, claret_gemm_solvers[gemm], 0, false);
+            add_config(test, number, claret_gemm_solvers[gemm], LITTLE, false);
         }
+    /* Other parameters than the default ones, other ones from case to case. */
+    for (int number = 0; number < solvers; number++)
+        add_config(test, number, claret_gemm_solvers[0], 0, true);
 }
 
 /* ---- cases ---- */
 
-/* Layers apart, runs of them fused, and these with the update in their nodes. */
-enum fusion { APART, FUSED, FUSED_UPDATE, FUSIONS };
+/* Layers apart, in NCHW and in NHWC; runs of them fused, and these with the update in their nodes; fused in
+ * NHWC. */
+enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, FUSIONS };
+
+static bool is_last(enum fusion fusion)
+{
+    return fusion == APART_LAST || fusion == FUSED_LAST;
+}
 
 static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
@@ -386,8 +417,9 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
     const struct claret_graph_options options = {.training = true,
                                                  .input_grad = fusion != FUSED_UPDATE,
-                                                 .fuse = fusion != APART,
+                                                 .fuse = fusion >= FUSED,
                                                  .fuse_update = fusion == FUSED_UPDATE,
+                                                 .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,
                                                  .dampening = kinds[index % 4].dampening,
@@ -405,6 +437,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
     test->got = malloc((size_t)largest * sizeof *test->got);
     test->first = malloc((size_t)bytes);
     claret_rng_init(&test->rng, 11, CLARET_STREAM_SHAPES, (uint32_t)index);
+    claret_rng_init(&test->params_rng, 12, CLARET_STREAM_SHAPES, (uint32_t)index);
     return test->values && test->got && test->first;
 }
 
@@ -412,6 +445,15 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
 static bool is_chain(const struct claret_op_case *row)
 {
     return strncmp(row->name, "fused", 5) == 0 || strncmp(row->name, "chain", 5) == 0;
+}
+
+/* Whether a layout makes a difference. */
+static bool has_images(const struct claret_graph *graph)
+{
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].layout == CLARET_NHWC)
+            return true;
+    return false;
 }
 
 static bool has_fused(const struct claret_graph *graph)
@@ -427,8 +469,8 @@ static void run_case(struct tester *tester, int index, enum fusion fusion)
     struct op_test test = {.tester = tester, .row = &claret_op_cases[index]};
     tester->cases += fusion == APART;
     if (open_case(&test, index, fusion)) {
-        if (fusion == APART || has_fused(test.graph))
-            add_configs(&test);
+        if ((fusion < FUSED || has_fused(test.graph)) && (!is_last(fusion) || has_images(test.graph)))
+            add_configs(&test, is_last(fusion) && !is_chain(test.row));
         list_evaluation(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);

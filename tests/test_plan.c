@@ -319,46 +319,6 @@ static void test_gemm_workspace(void **state)
     end(&planned);
 }
 
-/* ---- forcing ---- */
-
-static void test_forced(void **state)
-{
-    (void)state;
-    static const struct {
-        struct claret_plan_force force;
-        enum claret_status status;
-        const char *words;
-    } rows[] = {
-        {{NULL, "gemm:plain"}, CLARET_OK, NULL},
-        {{"conv2d1", "im2col+gemm"}, CLARET_OK, NULL},
-        {{"conv2d1.dw", "im2col+gemm"}, CLARET_OK, NULL},
-        {{"linear1", "gemm:plain"}, CLARET_OK, NULL},
-        {{"conv9", "im2col+gemm"}, CLARET_NOT_FOUND, "conv9"},
-        {{"conv2d1", "im2col"}, CLARET_NOT_FOUND, "im2col"},
-        {{NULL, "nothing"}, CLARET_NOT_FOUND, "nothing"},
-        {{NULL, "gemm:nothing"}, CLARET_NOT_FOUND, "nothing"},
-        {{NULL, "gemm:clblast"}, CLARET_INVALID, "no such luck"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct planned planned;
-        begin(&planned, case_named("chain-simplecnn"), true);
-        planned.options.force = &rows[i].force;
-        planned.options.force_count = 1;
-        if (rows[i].status == CLARET_INVALID) {
-            planned.device.clblast = false;
-            planned.device.clblast_reason = "no such luck";
-        }
-        enum claret_status status = claret_plan_create(planned.graph, &planned.options, &planned.plan);
-        if (status != rows[i].status || (rows[i].words && !strstr(claret_error(), rows[i].words)))
-            fail_msg("%s by %s: status %s, %s", rows[i].force.node ? rows[i].force.node : "all",
-                     rows[i].force.solver, claret_status_name(status), claret_error());
-        if (i == 0)
-            for (int j = 0; j < planned.plan->launch_count; j++)
-                assert_int_equal(planned.plan->launches[j].type, CLARET_LAUNCH_KERNEL);
-        end(&planned);
-    }
-}
-
 /* ---- the runtime that only records ---- */
 
 static void test_null_runtime(void **state)
@@ -397,8 +357,7 @@ int main(void)
         cmocka_unit_test(test_memory),         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_same_dump),
         cmocka_unit_test(test_chunks),         cmocka_unit_test(test_least_device),
-        cmocka_unit_test(test_gemm_workspace), cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_null_runtime),
+        cmocka_unit_test(test_gemm_workspace), cmocka_unit_test(test_null_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

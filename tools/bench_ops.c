@@ -53,7 +53,7 @@ static enum claret_status plan_by(const struct ops *ops, int number, const char 
         return claret_no_memory();
     for (int i = 0; i < ops->graph->node_count; i++) {
         const struct claret_node *node = &ops->graph->nodes[i];
-        struct claret_problem problem = {node, ops->graph->tensors, device};
+        struct claret_problem problem = {.node = node, .tensors = ops->graph->tensors, .device = device};
         if (number >= solver_count(node))
             continue;
         const struct claret_solver *solver = node->op->solvers[number];

@@ -267,6 +267,12 @@ CLARET_API void claret_text_free(char *text);
 
 /* ---- sessions ---------------------------------------------------------------------------------- */
 
+/* As claret_devices_list(), but devices that were usable when they were last tried, by the same driver, are
+ * taken for usable without another trial: they are kept in mind in the options' cache folder. What a session
+ * is made with. */
+CLARET_API enum claret_status claret_options_devices(const struct claret_options *options,
+                                                     struct claret_devices **devices);
+
 /* A network with its parameters on one device. */
 struct claret_session;
 
@@ -367,9 +373,10 @@ CLARET_API enum claret_status claret_session_save(struct claret_session *session
 CLARET_API enum claret_status claret_session_load(struct claret_session *session, const char *path);
 
 enum claret_report {
-    CLARET_REPORT_PLAN,    /* the frozen launches and memory, one a line */
-    CLARET_REPORT_DEVICE,  /* "device 1 (0:1): NAME, PLATFORM, driver VERSION" */
-    CLARET_REPORT_PROGRAMS /* "programs: 41 used, 41 from cache, 0 built", and CLBlast's line */
+    CLARET_REPORT_PLAN,     /* the frozen launches and memory, one a line */
+    CLARET_REPORT_DEVICE,   /* "device 1 (0:1): NAME, PLATFORM, driver VERSION" */
+    CLARET_REPORT_PROGRAMS, /* "programs: 41 used, 41 from cache, 0 built", and CLBlast's line */
+    CLARET_REPORT_EXPLAIN /* node by node, the solver with its parameters and why each other was not taken */
 };
 CLARET_API enum claret_status claret_session_report(struct claret_session *session, enum claret_report what,
                                                     char **text);

@@ -26,8 +26,9 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
 /* Chooses the device, says which, and makes a session there. */
 int cli_open_session(const struct cli_args *args, const struct claret_network *network,
                      const struct claret_dataset *dataset, int training, struct claret_session **session);
-/* --dump-plan: prints the session's plan. */
-int cli_dump_plan(struct claret_session *session);
+/* Whether the plan is to be printed instead of run: --dump-plan, --explain. Printing it. */
+bool cli_plan_wanted(const struct cli_args *args);
+int cli_print_plan(const struct cli_args *args, struct claret_session *session);
 /* What "device" is in JSON: "NAME, PLATFORM, driver VERSION". NULL: out of memory. */
 json_t *cli_device_json(struct claret_session *session);
 /* An option's value as a number; options have been checked. */

@@ -68,6 +68,7 @@ static const struct cli_example show_examples[] = {
     {"claret show simplecnn", "the layers with shapes, parameters and multiply-adds"},
     {"claret show mynet.net -b 128", "and the memory that training needs at that batch size"},
     {"claret show simplecnn --dump-plan --device cpu", "the launches of a training step on a device"},
+    {"claret show simplecnn --explain -b 128", "which solver runs each node, and why no other does"},
     {NULL, NULL},
 };
 static const char *const show_paragraphs[] = {
@@ -85,7 +86,7 @@ static const char *const show_paragraphs[] = {
 static const struct cli_example fetch_examples[] = {
     {"claret fetch cifar10", "CIFAR-10 into ./data, where claret train finds it"},
     {"claret fetch mnist --out /srv/data", "MNIST into /srv/data/mnist"},
-    {"claret fetch cifar100 --url http://mirror.example/cifar-100-binary.tar.gz", "from another address"},
+    {"claret fetch cifar100 --url http://mirror.example/some/folder/", "from another address"},
     {NULL, NULL},
 };
 static const char *const fetch_paragraphs[] = {
@@ -100,9 +101,9 @@ static const char *const fetch_paragraphs[] = {
 };
 
 static const struct cli_example predict_examples[] = {
-    {"claret predict photo.jpg --weights runs/net-001/weights.safetensors --model net.net --classes photos",
-     "what is on a picture, by a network trained on the folder photos"},
-    {"find . -name '*.png' | claret predict - --weights w.safetensors --csv", "for many, into a table"},
+    {"claret predict photo.jpg --model my.net --weights my.safetensors",
+     "what is on a picture; --classes names the classes, else they are numbers"},
+    {"claret predict - --weights w.safetensors --csv < list.txt", "for many, into a table"},
     {NULL, NULL},
 };
 static const char *const predict_paragraphs[] = {

@@ -76,9 +76,9 @@ enum cli_group {
       "give a server up that sends nothing for so long; not given: 60")                                      \
     X(CLASSES, "classes", 0, "FILE|DIR", NULL, P, DATA,                                                      \
       "the classes' names: a file with one a line, or the data set that was trained on; not given: numbers") \
-    X(MEAN, "mean", 0, "X[,X...]", "mean", TEP, DATA,                                                        \
+    X(MEAN, "mean", 0, "X|X,X,X", "mean", TEP, DATA,                                                         \
       "subtracted from the pixels, which are 0 to 1: one number, or one for each channel")                   \
-    X(STD, "std", 0, "X[,X...]", "std", TEP, DATA, "and what they are divided by then")                      \
+    X(STD, "std", 0, "X|X,X,X", "std", TEP, DATA, "and what they are divided by then")                       \
     X(NORMALIZE, "normalize", 0, "auto", NULL, T, DATA,                                                      \
       "take mean and standard deviation of the training images instead; they are shown, and stand in "       \
       "config.ini")                                                                                          \
@@ -113,6 +113,12 @@ enum cli_group {
       "use at most so many bytes of the device's memory; K, M and G are binary; 0: what there is")           \
     X(NO_FUSE, "no-fuse", 0, NULL, "no-fuse", TESP, DEVICE,                                                  \
       "keep every layer apart instead of running several as one")                                            \
+    X(SOLVER, "solver", 0, "NODE=NAME...", "solver", TESP, DEVICE,                                           \
+      "run that node or layer by that solver, and with parameters: conv1=rows:KT=4, fc=gemm:packed for the " \
+      "GEMMs inside; may be given several times; --explain shows what there is")                             \
+    X(TUNING, "tuning", 0, "FILE", "tuning", TESP, DEVICE,                                                   \
+      "use these tuning records (claret-tune) instead of those in the cache folder")                         \
+    X(NO_TUNING, "no-tuning", 0, NULL, "no-tuning", TESP, DEVICE, "use no tuning records")                   \
     X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TESP, DEVICE,                                           \
       "keep compiled programs there; not given: $XDG_CACHE_HOME/claret, else ~/.cache/claret")               \
     X(NO_CACHE, "no-cache", 0, NULL, "no-cache", TESP, DEVICE, "neither read nor write compiled programs")   \
@@ -120,6 +126,9 @@ enum cli_group {
       "take the .cl sources from there instead of the embedded ones")                                        \
     X(DUMP_PLAN, "dump-plan", 0, NULL, NULL, TS, OUTPUT,                                                     \
       "print the launches of a training step and their memory, and end")                                     \
+    X(EXPLAIN, "explain", 0, NULL, NULL, TS, OUTPUT,                                                         \
+      "print which solver runs each node of a training step, with which parameters, from where (forced, "    \
+      "record, default), and why no other does, and end")                                                    \
     X(JSON, "json", 0, NULL, NULL, DTESFP, OUTPUT,                                                           \
       "one JSON object on standard output at the end; what would be there goes to standard error")           \
     X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TEF, OUTPUT,                                                \

@@ -30,8 +30,9 @@ static int run_command(enum cli_command_id command, const struct cli_args *args)
         cli_error("no command; see claret --help");
         return CLI_USAGE;
     }
-    if (args->value[CLI_JSON] && args->value[CLI_DUMP_PLAN]) {
-        cli_error("--dump-plan prints text: it cannot go with --json");
+    if (args->value[CLI_JSON] && cli_plan_wanted(args)) {
+        cli_error("--%s prints text: it cannot go with --json",
+                  args->value[CLI_DUMP_PLAN] ? "dump-plan" : "explain");
         return CLI_USAGE;
     }
     cli_terminal_set(args->value[CLI_QUIET], args->value[CLI_VERBOSE], !args->value[CLI_NO_PROGRESS],

@@ -57,7 +57,7 @@ static int choose_device(const struct cli_args *args)
     size_t index = 0;
     int code = CLI_DONE;
 
-    if (claret_devices_list(&devices) != CLARET_OK)
+    if (claret_options_devices(args->options, &devices) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     enum claret_status status =
         claret_devices_choose(devices, device, claret_options_get(args->options, "platform"), &index, &note);
@@ -97,15 +97,31 @@ int cli_open_session(const struct cli_args *args, const struct claret_network *n
     return CLI_DONE;
 }
 
-int cli_dump_plan(struct claret_session *session)
+bool cli_plan_wanted(const struct cli_args *args)
 {
-    char *plan = NULL;
+    return args->value[CLI_DUMP_PLAN] || args->value[CLI_EXPLAIN];
+}
 
-    if (claret_session_report(session, CLARET_REPORT_PLAN, &plan) != CLARET_OK)
+static int print_report(struct claret_session *session, enum claret_report what)
+{
+    char *text = NULL;
+
+    if (claret_session_report(session, what, &text) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    cli_out("%s", plan);
-    claret_text_free(plan);
+    cli_out("%s", text);
+    claret_text_free(text);
     return CLI_DONE;
+}
+
+int cli_print_plan(const struct cli_args *args, struct claret_session *session)
+{
+    int code = CLI_DONE;
+
+    if (args->value[CLI_EXPLAIN])
+        code = print_report(session, CLARET_REPORT_EXPLAIN);
+    if (code == CLI_DONE && args->value[CLI_DUMP_PLAN])
+        code = print_report(session, CLARET_REPORT_PLAN);
+    return code;
 }
 
 json_t *cli_device_json(struct claret_session *session)

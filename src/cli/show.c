@@ -5,7 +5,7 @@
 #include "cli/terminal.h"
 
 /* The plan depends on a device and on the kind of data: bytes, as images are. */
-static int dump_plan(const struct cli_args *args, const struct claret_network *network)
+static int print_plan(const struct cli_args *args, const struct claret_network *network)
 {
     struct claret_dataset *dataset = NULL;
     struct claret_session *session = NULL;
@@ -24,7 +24,7 @@ static int dump_plan(const struct cli_args *args, const struct claret_network *n
     else
         code = cli_open_session(args, network, dataset, 1, &session);
     if (code == CLI_DONE)
-        code = cli_dump_plan(session);
+        code = cli_print_plan(args, session);
     claret_session_destroy(session);
     claret_dataset_destroy(dataset);
     free(image);
@@ -63,7 +63,7 @@ int cli_show(const struct cli_args *args)
     }
     if (claret_network_load(args->operand, &network) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    int code = args->value[CLI_DUMP_PLAN] ? dump_plan(args, network) : describe(args, network);
+    int code = cli_plan_wanted(args) ? print_plan(args, network) : describe(args, network);
     claret_network_destroy(network);
     return code;
 }

@@ -92,7 +92,7 @@ static int normalise(const struct cli_args *args, struct claret_dataset *dataset
 static int prepare(struct training *training)
 {
     const struct cli_args *args = training->args;
-    bool dump = args->value[CLI_DUMP_PLAN] != NULL;
+    bool dump = cli_plan_wanted(args);
 
     training->epochs = cli_number(args, "epochs");
     training->batch = cli_number(args, "batch-size");
@@ -227,7 +227,7 @@ int cli_train(const struct cli_args *args)
     int code = prepare(&training);
 
     if (code == CLI_DONE)
-        code = args->value[CLI_DUMP_PLAN] ? cli_dump_plan(training.session) : train_and_test(&training);
+        code = cli_plan_wanted(args) ? cli_print_plan(args, training.session) : train_and_test(&training);
     cli_signals_forget_session();
     free(training.weights);
     claret_result_destroy(training.result);

@@ -129,9 +129,11 @@ static void end_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_range(call, 1, 1);
 }
 
-static const struct claret_solver load_rows = {"rows", rows_applicable, load_rows_emit};
-static const struct claret_solver load_plain = {"plain", plain_applicable, load_emit};
-static const struct claret_solver end_solver = {"plain", NULL, end_emit};
+static const struct claret_solver load_rows = {
+    .name = "rows", .applicable = rows_applicable, .emit = load_rows_emit};
+static const struct claret_solver load_plain = {
+    .name = "plain", .applicable = plain_applicable, .emit = load_emit};
+static const struct claret_solver end_solver = {.name = "plain", .emit = end_emit};
 static const struct claret_solver *const load_solvers[] = {&load_rows, &load_plain, NULL};
 static const struct claret_solver *const end_solvers[] = {&end_solver, NULL};
 

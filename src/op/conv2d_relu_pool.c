@@ -10,16 +10,22 @@
 #include "op/sgd.h"
 #include "op/vectors.h"
 
+#include <stdio.h>
+
+#define MAX_TERMS 256 /* of a sum: with more, vectors of channels are faster (conv2d_direct.c) */
 #define MAX_WINDOW 16 /* positions: the register tile holds one vector for each */
 #define CHUNK_BYTES                                                                                          \
-    (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
+    (1 << 18) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
 #define MAX_CHUNKS 64
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
 
-static bool fits(const struct claret_attr *const *attrs)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
 {
     const struct claret_attr *pool = attrs[2];
+    const int64_t *kernel = attrs[0][CLARET_CONV_KERNEL].i;
+    if (in->rank == 4 && in->dim[1] * kernel[0] * kernel[1] > MAX_TERMS)
+        return false;
     bool apart = claret_pool_stride(pool, 0) == pool[CLARET_POOL_KERNEL].i[0] &&
                  claret_pool_stride(pool, 1) == pool[CLARET_POOL_KERNEL].i[1];
     return apart && pool[CLARET_POOL_PADDING].i[0] == 0 && pool[CLARET_POOL_PADDING].i[1] == 0 &&
@@ -155,13 +161,24 @@ static double flops(const struct rows *rows)
            (double)(rows->c * rows->r * rows->s);
 }
 
+/* Channels side by side: `limit` or fewer, so that the last tile is as full as may be. */
+static int channel_tile(int64_t channels, int64_t limit)
+{
+    int64_t best = 1;
+    limit = limit < 1 ? 1 : limit;
+    for (int64_t tile = limit; tile > limit / 2; tile--)
+        if (tile == limit || (channels + tile - 1) / tile * tile < (channels + best - 1) / best * best)
+            best = tile;
+    return (int)best;
+}
+
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct rows rows = rows_problem(emit, node, split_of(node), node->out[0]);
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     bool bias = node->in_count > 2;
-    int tile = claret_vector_split(rows.k, claret_vector_tile(claret_emit_device(emit)) * 2 / 3 /
-                                               (int)(window[0] * window[1]));
+    int room = claret_vector_tile(claret_emit_device(emit));
+    int64_t tile = claret_emit_tunable(emit, "KT", channel_tile(rows.k, room / (window[0] * window[1])));
     if (node->out_count > 2)
         emit_split(emit, node, &rows);
     struct claret_kernel_call *call =
@@ -189,15 +206,18 @@ static void gradient_defines(struct claret_kernel_call *call, const struct clare
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct rows rows = rows_problem(emit, node, node->in[0], node->in[2]);
-    int room = claret_vector_tile(claret_emit_device(emit));
-    int taps = (int)rows.s, tap_rows = claret_vector_split(rows.r, room / 2 / taps);
-    int tile = claret_vector_split(rows.k, room / (taps * tap_rows));
+    /* The sums of a tile's taps are to stay in registers. Rows of taps share what the winners saw: to have
+     * them all together is worth some spilling. */
+    int room = claret_vector_tile(claret_emit_device(emit)), taps = (int)rows.s;
+    int64_t tap_rows = claret_emit_tunable(emit, "RT", claret_vector_split(rows.r, room * 4 / 3 / taps));
+    int64_t tile =
+        claret_emit_tunable(emit, "KT", claret_vector_split(rows.k, room * 2 / 3 / (int)(taps * tap_rows)));
     int64_t per_image = rows.c * rows.hp * rows.wq * split_factor(node) * 4 + rows.k * rows.oh * rows.ow * 5;
     int64_t images = CHUNK_BYTES / per_image, chunks;
     images = images < 4 ? 4 : images;
     chunks = (rows.n + images - 1) / images;
     chunks = chunks > MAX_CHUNKS ? MAX_CHUNKS : chunks;
-    images = (rows.n + chunks - 1) / chunks;
+    images = claret_emit_tunable(emit, "CHUNK", (rows.n + chunks - 1) / chunks);
     chunks = (rows.n + images - 1) / images;
     int64_t weights = rows.k * rows.c * rows.r * rows.s, part = weights + rows.k;
     int parts = chunks > 1 ? claret_emit_temp(emit, CLARET_DTYPE_F32, chunks * part) : -1;
@@ -238,8 +258,53 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
            (double)(weight->dim[1] * weight->dim[2] * weight->dim[3]);
 }
 
-static const struct claret_solver forward_rows = {"rows", NULL, forward_emit};
-static const struct claret_solver dw_rows = {"rows", NULL, dw_emit};
+/* Tiles that nobody would want: larger than what there is, or than twice the registers. */
+static bool tile_fits(const struct claret_problem *problem, int64_t tile, int64_t channels, int64_t vectors,
+                      char reason[128])
+{
+    bool fine = tile <= channels && tile * vectors <= 2 * claret_vector_tile(problem->device);
+    if (!fine)
+        snprintf(reason, 128, "a tile of %lld channels is too large", (long long)tile);
+    return fine;
+}
+
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const int64_t *window = problem->node->chain[1][CLARET_POOL_KERNEL].i;
+    int64_t channels = problem->tensors[problem->node->out[0]].shape.dim[1];
+    return tile_fits(problem, claret_param(problem->params, "KT", 1), channels, window[0] * window[1],
+                     reason);
+}
+
+static bool dw_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const int64_t *kernel = problem->node->attr[CLARET_CONV_KERNEL].i;
+    const struct claret_shape *dy = &problem->tensors[problem->node->in[2]].shape;
+    int64_t tap_rows = claret_param(problem->params, "RT", 1);
+    int64_t images = claret_param(problem->params, "CHUNK", 1);
+    if (tap_rows > kernel[0] || (images > 1 && images > dy->dim[0])) {
+        snprintf(reason, 128, "more than there is: %lld rows of taps, %lld images a chunk",
+                 (long long)tap_rows, (long long)images);
+        return false;
+    }
+    return tile_fits(problem, claret_param(problem->params, "KT", 1), dy->dim[1], tap_rows * kernel[1],
+                     reason);
+}
+
+static const struct claret_tunable forward_tunables[] = {
+    {"KT", {1, 2, 3, 4, 5, 6, 8, 12}}, /* channels of a tile */
+    {.name = NULL},
+};
+static const struct claret_tunable dw_tunables[] = {
+    {"KT", {1, 2, 3, 4, 5, 6, 8}},            /* channels of a tile */
+    {"RT", {1, 2, 3, 5, 7}},                  /* rows of taps of a tile */
+    {"CHUNK", {1, 2, 4, 8, 16, 32, 64, 128}}, /* images that one item adds */
+    {.name = NULL},
+};
+static const struct claret_solver forward_rows = {
+    .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
+static const struct claret_solver dw_rows = {
+    .name = "rows", .applicable = dw_applicable, .emit = dw_emit, .tunables = dw_tunables};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
 

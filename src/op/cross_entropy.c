@@ -18,7 +18,7 @@ static void emit(struct claret_emit *emit, const struct claret_node *node)
                      8.0 * (double)(logits.dim[0] * logits.dim[1]));
 }
 
-static const struct claret_solver plain = {"plain", NULL, emit};
+static const struct claret_solver plain = {.name = "plain", .emit = emit};
 static const struct claret_solver *const solvers[] = {&plain, NULL};
 static const struct claret_op cross_entropy = {.name = "cross_entropy", .solvers = solvers};
 

@@ -6,7 +6,8 @@ bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct
 {
     const struct claret_gemm_call smallest = {.m = 1, .n = 1, .k = 1, .a.ld = 1, .b.ld = 1, .c.ld = 1};
     char reason[128];
-    return !solver->applicable || solver->applicable(&smallest, device, reason);
+    return !solver->applicable ||
+           solver->applicable(&(struct claret_gemm_problem){&smallest, device, NULL}, reason);
 }
 
 /* Of the launch that does the arithmetic. */
@@ -16,10 +17,9 @@ static void emit_cost(struct claret_emit *emit, const struct claret_gemm_call *g
     claret_emit_cost(emit, 2.0 * m * n * k, 4.0 * (m * k + k * n + m * n));
 }
 
-static bool clblast_applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
-                               char reason[128])
+static bool clblast_applicable(const struct claret_gemm_problem *problem, char reason[128])
 {
-    (void)gemm;
+    const struct claret_device_desc *device = problem->device;
     if (!device->clblast)
         snprintf(reason, 128, "%s", device->clblast_reason ? device->clblast_reason : "not probed");
     return device->clblast;
@@ -31,7 +31,8 @@ static void clblast_emit(struct claret_emit *emit, const char *what, const struc
     emit_cost(emit, gemm);
 }
 
-static const struct claret_gemm_solver clblast = {"clblast", clblast_applicable, clblast_emit};
+static const struct claret_gemm_solver clblast = {
+    .name = "clblast", .applicable = clblast_applicable, .emit = clblast_emit};
 
 static void plain_emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
@@ -53,6 +54,6 @@ static void plain_emit(struct claret_emit *emit, const char *what, const struct 
     emit_cost(emit, gemm);
 }
 
-static const struct claret_gemm_solver plain = {"plain", NULL, plain_emit};
+static const struct claret_gemm_solver plain = {.name = "plain", .emit = plain_emit};
 
 const struct claret_gemm_solver *const claret_gemm_solvers[] = {&claret_gemm_packed, &clblast, &plain, NULL};

@@ -4,12 +4,20 @@
 
 #include "op/op.h"
 
+struct claret_gemm_problem {
+    const struct claret_gemm_call *gemm;
+    const struct claret_device_desc *device;
+    struct claret_params *params; /* as in struct claret_problem */
+};
+/* As claret_problem_key(): a GEMM's solver is tuned by itself, whichever op it is part of. */
+void claret_gemm_key(const struct claret_gemm_call *gemm, struct claret_text *text);
+
 struct claret_gemm_solver {
     const char *name;
-    /* NULL: always. false: `reason` says why not. */
-    bool (*applicable)(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
-                       char reason[128]);
+    /* NULL: always. false: `reason` says why not. Asked with parameters too. */
+    bool (*applicable)(const struct claret_gemm_problem *problem, char reason[128]);
     void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
+    const struct claret_tunable *tunables; /* NULL: none */
 };
 /* Whether a solver can run anything at all on a device: asked of the smallest GEMM. */
 bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct claret_device_desc *device);

@@ -8,7 +8,6 @@
 #define MAX_CHUNK 4096 /* terms: a column panel of so many stays in a second-level cache */
 #define MIN_CHUNK 256  /* below, adding the parts costs more than the items gain */
 #define MAX_CHUNKS 64
-#define WORKSPACE_MARGIN 4096 /* bytes that the plan may add to a tensor's own */
 
 struct tiling {
     int lanes, mr, nv;
@@ -31,12 +30,19 @@ static int choose_rows(int64_t m, bool many_registers)
     return m <= 8 || panels(m, 8) * 8 <= panels(m, 12) * 12 ? 8 : 12;
 }
 
+static const struct claret_tunable tunables[] = {
+    {"MR", {2, 3, 4, 5, 6, 8, 10, 12}},            /* rows of a tile */
+    {"NV", {1, 2, 3, 4}},                          /* vectors of a tile's row */
+    {"CHUNK", {256, 512, 1024, 2048, 4096, 8192}}, /* terms that one item adds, at most */
+    {.name = NULL},
+};
+
 static struct tiling choose_tiling(const struct claret_gemm_call *gemm,
-                                   const struct claret_device_desc *device)
+                                   const struct claret_device_desc *device, struct claret_params *params)
 {
     struct tiling tiling = {.lanes = claret_vector_lanes(device, gemm->n)};
-    tiling.mr = choose_rows(gemm->m, claret_vector_tile(device) >= 24);
-    tiling.nv = gemm->n > tiling.lanes ? 2 : 1;
+    tiling.mr = (int)claret_param(params, "MR", choose_rows(gemm->m, claret_vector_tile(device) >= 24));
+    tiling.nv = (int)claret_param(params, "NV", gemm->n > tiling.lanes ? 2 : 1);
     tiling.row_panels = panels(gemm->m, tiling.mr);
     tiling.column_panels = panels(gemm->n, (int64_t)tiling.nv * tiling.lanes);
     /* Enough items for all units, and panels that stay in a cache. */
@@ -47,7 +53,8 @@ static struct tiling choose_tiling(const struct claret_gemm_call *gemm,
     int64_t most = panels(gemm->k, MIN_CHUNK);
     most = most < MAX_CHUNKS ? most : MAX_CHUNKS;
     tiling.chunks = tiling.chunks > most ? most : tiling.chunks;
-    tiling.chunk = panels(gemm->k, tiling.chunks);
+    tiling.chunk = claret_param(params, "CHUNK", panels(gemm->k, tiling.chunks));
+    tiling.chunk = tiling.chunk > gemm->k ? gemm->k : tiling.chunk;
     tiling.chunks = panels(gemm->k, tiling.chunk);
     return tiling;
 }
@@ -70,21 +77,27 @@ static int emit_pack(struct claret_emit *emit, const char *what, const struct cl
     return to;
 }
 
-static bool applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
-                       char reason[128])
+static bool applicable(const struct claret_gemm_problem *problem, char reason[128])
 {
+    const struct claret_gemm_call *gemm = problem->gemm;
+    const struct claret_device_desc *device = problem->device;
     if (!claret_vector_device(device, reason))
         return false;
-    struct tiling tiling = choose_tiling(gemm, device);
+    struct tiling tiling = choose_tiling(gemm, device, problem->params);
+    if (tiling.mr * tiling.nv > 2 * claret_vector_tile(device)) {
+        snprintf(reason, 128, "a tile of %d times %d vectors is beyond the registers", tiling.mr, tiling.nv);
+        return false;
+    }
+    if (tiling.chunks > MAX_CHUNKS && tiling.chunks > panels(gemm->k, MAX_CHUNK)) {
+        snprintf(reason, 128, "more than %d chunks", MAX_CHUNKS);
+        return false;
+    }
     int64_t row_panels = tiling.row_panels * tiling.mr * gemm->k;
     int64_t column_panels = tiling.column_panels * tiling.nv * tiling.lanes * gemm->k;
     int64_t parts = tiling.chunks * gemm->m * gemm->n;
-    uint64_t most = device->max_alloc / sizeof(float) - WORKSPACE_MARGIN / sizeof(float);
-    bool fine = device->max_alloc > WORKSPACE_MARGIN && (uint64_t)row_panels <= most &&
-                (uint64_t)column_panels <= most && (uint64_t)parts <= most;
-    if (!fine)
-        snprintf(reason, 128, "its panels are larger than the device's largest allocation");
-    return fine;
+    return claret_vector_workspace(device, row_panels, reason) &&
+           claret_vector_workspace(device, column_panels, reason) &&
+           claret_vector_workspace(device, parts, reason);
 }
 
 static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm,
@@ -107,7 +120,7 @@ static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *ge
 
 static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
-    struct tiling tiling = choose_tiling(gemm, claret_emit_device(emit));
+    struct tiling tiling = choose_tiling(gemm, claret_emit_device(emit), claret_emit_params(emit));
     int a = emit_pack(emit, "pack", &gemm->a, gemm->a.transposed, gemm->m, gemm->k, tiling.mr);
     int b =
         emit_pack(emit, "pack", &gemm->b, !gemm->b.transposed, gemm->n, gemm->k, tiling.nv * tiling.lanes);
@@ -137,4 +150,5 @@ static void emit(struct claret_emit *emit, const char *what, const struct claret
         emit_sum(emit, gemm, &tiling, parts);
 }
 
-const struct claret_gemm_solver claret_gemm_packed = {"packed", applicable, emit};
+const struct claret_gemm_solver claret_gemm_packed = {
+    .name = "packed", .applicable = applicable, .emit = emit, .tunables = tunables};

@@ -67,7 +67,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
-    claret_build_dx_dw(build, node, &linear_dx, &linear_dw);
+    claret_build_dx_dw(build, node, &linear_dx, &linear_dw, -1);
     return CLARET_OK;
 }
 
@@ -139,9 +139,9 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
     return (double)x->dim[0] * (double)x->dim[1] * (double)y->dim[1];
 }
 
-static const struct claret_solver forward_gemm = {"gemm", NULL, forward_emit};
-static const struct claret_solver dx_gemm = {"gemm", NULL, dx_emit};
-static const struct claret_solver dw_gemm = {"gemm", NULL, dw_emit};
+static const struct claret_solver forward_gemm = {.name = "gemm", .emit = forward_emit};
+static const struct claret_solver dx_gemm = {.name = "gemm", .emit = dx_emit};
+static const struct claret_solver dw_gemm = {.name = "gemm", .emit = dw_emit};
 static const struct claret_solver *const forward_solvers[] = {&claret_linear_rows, &forward_gemm, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};

@@ -63,7 +63,7 @@ static void emit(struct claret_emit *emit, const struct claret_node *node)
     claret_emit_cost(emit, 4.0 * (double)count, 20.0 * (double)count);
 }
 
-static const struct claret_solver plain = {"plain", NULL, emit};
+static const struct claret_solver plain = {.name = "plain", .emit = emit};
 static const struct claret_solver *const solvers[] = {&plain, NULL};
 static const struct claret_op sgd = {.name = "sgd", .solvers = solvers};
 

@@ -56,6 +56,15 @@ int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t 
     return add_tensor(emit, "workspace", CLARET_HOME_ARENA, dtype, count);
 }
 
+int claret_emit_temp_like(struct claret_emit *emit, int tensor, enum claret_layout layout)
+{
+    struct claret_shape shape = emit->tensors[tensor].shape;
+    int temp = add_tensor(emit, "reordered", CLARET_HOME_ARENA, emit->tensors[tensor].dtype, 0);
+    emit->tensors[temp].shape = shape;
+    emit->tensors[temp].layout = layout;
+    return temp;
+}
+
 static struct claret_launch *add_launch(struct claret_emit *emit, enum claret_launch_type type,
                                         const char *what)
 {
@@ -105,24 +114,59 @@ void claret_emit_cost(struct claret_emit *emit, double flops, double bytes)
     launch->bytes = bytes;
 }
 
+int64_t claret_emit_tunable(struct claret_emit *emit, const char *name, int64_t normal)
+{
+    return claret_param(emit->params, name, normal);
+}
+
+struct claret_params *claret_emit_params(struct claret_emit *emit)
+{
+    return emit->params;
+}
+
+/* The same kind of GEMM gets the same solver all through the node. NULL: failed. */
+static struct claret_plan_gemm *gemm_of(struct claret_emit *emit, const struct claret_gemm_call *gemm)
+{
+    struct claret_plan *plan = emit->plan;
+    for (int i = plan->gemm_count - 1; i >= 0 && plan->gemms[i].node == emit->node; i--) {
+        const struct claret_gemm_call *other = &plan->gemms[i].call;
+        if (other->m == gemm->m && other->n == gemm->n && other->k == gemm->k &&
+            other->a.transposed == gemm->a.transposed && other->b.transposed == gemm->b.transposed &&
+            (other->beta == 0) == (gemm->beta == 0))
+            return &plan->gemms[i];
+    }
+    if (plan->gemm_count == emit->gemm_capacity) {
+        int capacity = emit->gemm_capacity ? 2 * emit->gemm_capacity : 16;
+        struct claret_plan_gemm *gemms = claret_arena_alloc(&plan->arena, (size_t)capacity * sizeof *gemms);
+        if (!gemms) {
+            fail(emit, claret_no_memory());
+            return NULL;
+        }
+        if (plan->gemm_count)
+            memcpy(gemms, plan->gemms, (size_t)plan->gemm_count * sizeof *gemms);
+        plan->gemms = gemms;
+        emit->gemm_capacity = capacity;
+    }
+    struct claret_plan_gemm *made = &plan->gemms[plan->gemm_count];
+    *made = (struct claret_plan_gemm){.node = emit->node, .call = *gemm};
+    enum claret_status status = claret_plan_choose_gemm(emit, gemm, &made->choice);
+    if (status != CLARET_OK) {
+        fail(emit, status);
+        return NULL;
+    }
+    plan->gemm_count++;
+    return made;
+}
+
 void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
-    const struct claret_node *node = &emit->plan->graph->nodes[emit->node];
-    const char *forced = claret_plan_forced(emit->options, emit->plan->graph, node, "gemm:");
-    char reason[128] = "";
-    for (int i = 0; claret_gemm_solvers[i]; i++) {
-        const struct claret_gemm_solver *solver = claret_gemm_solvers[i];
-        if (forced && strcmp(forced, solver->name) != 0)
-            continue;
-        if (solver->applicable && !solver->applicable(gemm, emit->options->device, reason))
-            continue;
-        solver->emit(emit, what, gemm);
+    struct claret_plan_gemm *chosen = gemm_of(emit, gemm);
+    struct claret_params *params = emit->params;
+    if (!chosen)
         return;
-    }
-    fail(emit,
-         reason[0]
-             ? claret_fail(CLARET_INVALID, "%s: gemm:%s is not applicable: %s", node->name, forced, reason)
-             : claret_fail(CLARET_NOT_FOUND, "%s: no GEMM solver is called '%s'", node->name, forced));
+    emit->params = &chosen->choice.params;
+    claret_gemm_solvers[chosen->choice.index]->emit(emit, what, gemm);
+    emit->params = params;
 }
 
 void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)

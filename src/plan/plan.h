@@ -6,16 +6,38 @@
 #include "base/text.h"
 #include "graph/graph.h"
 
-/* "This node by that solver": `node` is a node's name ("conv1.dw"), or a layer's for all of its nodes that
- * have a solver of that name; NULL: every node that has. */
+/* "This node by that solver": `node` is a node's name ("conv1.dw"), or without parameters a layer's for all
+ * of its nodes that have a solver of that name; NULL: every node that has. `solver`: "direct", with
+ * parameters "direct:PX=8", and for the GEMMs inside the node "gemm:packed:MR=8". The last one that fits a
+ * node counts. */
 struct claret_plan_force {
     const char *node, *solver;
+};
+
+/* Where a choice of solver comes from, the first that there is: forced, tuned, the solvers' own order. */
+enum claret_plan_source { CLARET_FROM_FORCE, CLARET_FROM_RECORD, CLARET_FROM_DEFAULT };
+struct claret_plan_choice {
+    const char *solver;
+    int index; /* among the op's solvers, or GEMM's */
+    struct claret_params params;
+    enum claret_plan_source source;
+};
+/* The choice for the GEMMs of one kind in a node. */
+struct claret_plan_gemm {
+    int node;
+    struct claret_gemm_call call; /* the first of them */
+    struct claret_plan_choice choice;
 };
 
 struct claret_plan_options {
     const struct claret_device_desc *device;
     const struct claret_plan_force *force;
     int force_count;
+    bool force_checked; /* claret_plan_check_force() has been asked: what fits nothing here is passed over */
+    /* What tuning found for a problem of that key (claret_problem_key, claret_gemm_key): "direct:PX=8"; NULL:
+     * nothing. */
+    const char *(*record)(void *record_user, const char *key);
+    void *record_user;
     size_t guard;             /* bytes kept free around every tensor (tests put sentinels there) */
     uint64_t workspace_limit; /* 0: the default, CLARET_PLAN_WORKSPACE */
     /* Bytes of the temporary buffer that this GEMM needs on CLBlast; rt answers, NULL: none. */
@@ -45,16 +67,31 @@ struct claret_plan {
     int tensor_count;
     struct claret_launch *launches;
     int launch_count;
-    const struct claret_solver **solvers; /* by node */
+    struct claret_plan_choice *choices; /* by node; solver NULL: a view */
+    struct claret_plan_gemm *gemms;     /* gemm_count of them, in the order of their first launches */
+    int gemm_count;
     uint64_t buffer_bytes[CLARET_PLAN_MAX_BUFFERS];
     int buffer_count;
 };
 
 /* `graph` must outlive the plan. CLARET_DEVICE_MEMORY: a tensor larger than the largest allocation, or too
- * many buffers; CLARET_NOT_FOUND, CLARET_INVALID: a forced solver that is unknown or not applicable. */
+ * many buffers; CLARET_INVALID: a forced solver that is unknown or not applicable. */
 enum claret_status claret_plan_create(const struct claret_graph *graph,
                                       const struct claret_plan_options *options, struct claret_plan **plan);
 void claret_plan_destroy(struct claret_plan *plan);
+/* CLARET_INVALID, with what there is: a forced node or solver that none of the graphs has. */
+enum claret_status claret_plan_check_force(const struct claret_graph *const *graphs, int count,
+                                           const struct claret_plan_force *force, int force_count);
+/* Whether the op's solver (or GEMM's) of that number can be used; NULL params: with its defaults. */
+bool claret_plan_applicable(const struct claret_plan *plan, const struct claret_node *node,
+                            const struct claret_device_desc *device, int solver,
+                            const struct claret_params *params, char reason[128]);
+bool claret_plan_gemm_applicable(const struct claret_gemm_call *gemm, const struct claret_device_desc *device,
+                                 int solver, const struct claret_params *params, char reason[128]);
+/* Node by node: which solver it was given, with which parameters and from where, and why no other. The
+ * options are those that the plan was made with. */
+void claret_plan_explain(const struct claret_plan *plan, const struct claret_plan_options *options,
+                         struct claret_text *text);
 /* Whether a launch is for rt's GEMM library. */
 bool claret_plan_uses_gemm(const struct claret_plan *plan);
 uint64_t claret_plan_bytes(const struct claret_plan *plan); /* all buffers */

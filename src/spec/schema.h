@@ -20,8 +20,10 @@ struct claret_attr_def {
     double minimum, maximum; /* allowed, each part of a pair */
 };
 
-/* A value of such a key. `given` false: the default stands in it. */
+/* A value of such a key. `given` false: the default stands in it. A layer's values end with one whose
+ * def->key is NULL; attributes that no network text has have no `def`. */
 struct claret_attr {
+    const struct claret_attr_def *def;
     bool given;
     int column;   /* of the value in the line, from 1; 0 when not given */
     int64_t i[2]; /* INT and BOOL: i[0]; PAIR: both */

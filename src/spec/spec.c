@@ -342,6 +342,8 @@ static enum claret_status prepare_layer(struct parser *parser, struct claret_lay
         claret_arena_alloc(&parser->spec->arena, ((size_t)layer->schema->inputs + 1) * sizeof *layer->from);
     if (!layer->attr || !layer->from)
         return claret_no_memory();
+    for (size_t i = 0; i <= count; i++)
+        layer->attr[i].def = &attrs[i];
     for (size_t i = 0; i < count; i++) {
         layer->attr[i].i[0] = layer->attr[i].i[1] =
             attrs[i].type == CLARET_ATTR_FLOAT ? 0 : (int64_t)attrs[i].value;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "op/vectors.h"
+#include "rt/devices.h"
 
 /* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory.
  */
@@ -21,38 +22,80 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static enum claret_status plan_for(const struct claret_session *session,
-                                   const struct claret_device_desc *device, bool training, int64_t batch,
-                                   struct claret_engine *engine)
+static struct claret_graph_options graph_options(struct claret_session *session,
+                                                 const struct claret_device_desc *device, bool training,
+                                                 int64_t batch)
 {
     const struct claret_options *options = session->options;
-    bool f32 = session->element == CLARET_F32;
-    /* The fused ops' kernels are written for wide vectors. */
+    /* The fused ops' kernels, and those for images in NHWC, are written for wide vectors. */
     char reason[128];
-    bool fuse = !options->no_fuse && claret_vector_device(device, reason);
-    struct claret_graph_options graph = {.batch = batch,
+    bool vectors = claret_vector_device(device, reason), fuse = !options->no_fuse && vectors;
+    return (struct claret_graph_options){.batch = batch,
                                          .training = training,
-                                         .f32_images = f32,
+                                         .f32_images = session->element == CLARET_F32,
                                          .fuse = fuse,
                                          .fuse_update = fuse,
+                                         .channels_last = vectors,
                                          .momentum = options->momentum,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,
                                          .nesterov = options->nesterov};
-    struct claret_plan_options plan_options = {
+}
+
+static struct claret_plan_options plan_options(struct claret_session *session,
+                                               const struct claret_device_desc *device)
+{
+    struct claret_plan_options options = {
         .device = device, .gemm_workspace = claret_rt_gemm_workspace, .user = session->rt};
+    claret_choices_apply(&session->choices, &options);
+    return options;
+}
+
+static enum claret_status plan_for(struct claret_session *session, const struct claret_device_desc *device,
+                                   bool training, int64_t batch, struct claret_engine *engine)
+{
+    struct claret_graph_options graph = graph_options(session, device, training, batch);
+    struct claret_plan_options options = plan_options(session, device);
     const int64_t *in = session->network->spec->input;
     engine->batch = batch;
-    claret_stage_layout(batch, in[0] * in[1] * in[2], f32 ? sizeof(float) : 1, &engine->layout);
+    claret_stage_layout(batch, in[0] * in[1] * in[2], graph.f32_images ? sizeof(float) : 1, &engine->layout);
     enum claret_status status = claret_graph_create(session->network->spec, &graph, &engine->graph);
     if (status == CLARET_OK)
-        status = claret_plan_create(engine->graph, &plan_options, &engine->plan);
+        status = claret_plan_create(engine->graph, &options, &engine->plan);
     if (status != CLARET_OK)
         claret_engine_finish(engine);
     return status;
 }
 
-static enum claret_status plan(const struct claret_session *session, bool training, int64_t batch,
+/* A node that only the training has may be named, and its solvers, though the evaluation has none such. */
+static enum claret_status check_choices(struct claret_session *session, bool training)
+{
+    const struct claret_device_desc *device = claret_rt_device(session->rt);
+    struct claret_graph *graphs[2] = {NULL, NULL};
+    enum claret_status status = CLARET_OK;
+    int count = 0;
+    if (session->choices.force_count == 0)
+        return CLARET_OK;
+    for (int kind = 0; status == CLARET_OK && kind < (training ? 2 : 1); kind++) {
+        struct claret_graph_options options = graph_options(session, device, kind == 1, 1);
+        status = claret_graph_create(session->network->spec, &options, &graphs[count]);
+        count += status == CLARET_OK;
+    }
+    if (status == CLARET_OK)
+        status = claret_plan_check_force((const struct claret_graph *const *)graphs, count,
+                                         session->choices.force, session->choices.force_count);
+    claret_graph_destroy(graphs[0]);
+    claret_graph_destroy(graphs[1]);
+    return status;
+}
+
+void claret_engine_explain(struct claret_session *session, struct claret_text *text)
+{
+    struct claret_plan_options options = plan_options(session, claret_rt_device(session->rt));
+    claret_plan_explain(session->train.plan ? session->train.plan : session->eval.plan, &options, text);
+}
+
+static enum claret_status plan(struct claret_session *session, bool training, int64_t batch,
                                struct claret_engine *engine)
 {
     return plan_for(session, claret_rt_device(session->rt), training, batch, engine);
@@ -105,7 +148,7 @@ static uint64_t memory_limit(const struct claret_session *session)
 
 /* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both
  * plans. */
-static enum claret_status plan_eval(const struct claret_session *session, const struct claret_plan *train,
+static enum claret_status plan_eval(struct claret_session *session, const struct claret_plan *train,
                                     struct claret_engine *eval, uint64_t *bytes)
 {
     for (int64_t batch = EVAL_BATCH;; batch /= 2) {
@@ -123,7 +166,7 @@ static enum claret_status plan_eval(const struct claret_session *session, const 
 }
 
 /* Whether training at `batch` fits; what it needs, where it could be planned at all. */
-static bool fits(const struct claret_session *session, int64_t batch, uint64_t *bytes)
+static bool fits(struct claret_session *session, int64_t batch, uint64_t *bytes)
 {
     struct claret_engine train = {0}, eval = {0};
     bool fine = plan(session, true, batch, &train) == CLARET_OK &&
@@ -134,7 +177,7 @@ static bool fits(const struct claret_session *session, int64_t batch, uint64_t *
     return fine;
 }
 
-static enum claret_status refuse(const struct claret_session *session, bool training, uint64_t bytes)
+static enum claret_status refuse(struct claret_session *session, bool training, uint64_t bytes)
 {
     char need[32], limit[32], most[96];
     uint64_t unused;
@@ -168,11 +211,13 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
 {
     uint64_t bytes = 0;
     enum claret_status status = CLARET_OK;
+    CLARET_TRY(check_choices(session, training));
     CLARET_TRY(probe_gemm(session, training));
     if (training)
         status = plan(session, true, session->options->batch_size, &session->train);
     if (status == CLARET_OK)
         status = plan_eval(session, session->train.plan, &session->eval, &bytes);
+    claret_choices_say(&session->choices);
     if (status == CLARET_DEVICE_MEMORY) {
         char *cause = claret_error_take();
         status = refuse(session, training, 0);
@@ -183,6 +228,20 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
     }
     if (status == CLARET_OK && bytes > memory_limit(session))
         return refuse(session, training, bytes);
+    return status;
+}
+
+enum claret_status claret_options_devices(const struct claret_options *options,
+                                          struct claret_devices **devices)
+{
+    char *folder = NULL;
+    claret_error_clear();
+    if (!options || !devices)
+        return claret_fail(CLARET_INVALID, "claret_options_devices: an argument is NULL");
+    if (!options->no_cache)
+        CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+    enum claret_status status = claret_devices_find(folder, devices);
+    free(folder);
     return status;
 }
 

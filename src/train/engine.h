@@ -11,6 +11,8 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
  * Returns how many. */
 int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
                           uint64_t bytes[CLARET_PLAN_MAX_BUFFERS]);
+/* Node by node which solver was taken, of the training plan where there is one. */
+void claret_engine_explain(struct claret_session *session, struct claret_text *text);
 void claret_engine_finish(struct claret_engine *engine);
 
 /* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL,

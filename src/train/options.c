@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-enum option_type { OPTION_INT, OPTION_REAL, OPTION_SIZE, OPTION_SWITCH, OPTION_TEXT };
+enum option_type { OPTION_INT, OPTION_REAL, OPTION_SIZE, OPTION_SWITCH, OPTION_TEXT, OPTION_CHOICES };
 
 struct option_row {
     const char *key;
@@ -37,6 +37,18 @@ static const struct option_row *find_row(const char *key)
         if (strcmp(rows[i].key, key) == 0)
             return &rows[i];
     return NULL;
+}
+
+/* Words with something on both sides of their first '='. */
+static enum claret_status check_choices(const struct option_row *row, const char *text)
+{
+    for (const char *at = text; *(at += strspn(at, " ")); at += strcspn(at, " ")) {
+        size_t length = strcspn(at, " "), node = strcspn(at, "= ");
+        if (node == 0 || node + 1 >= length)
+            return claret_fail(CLARET_INVALID, "%s: '%.*s' is not NODE=NAME, such as conv1=direct", row->key,
+                               (int)length, at);
+    }
+    return CLARET_OK;
 }
 
 /* Writes the typed value. `text` is the copy that the options keep: a TEXT field points at it. */
@@ -70,6 +82,9 @@ static enum claret_status parse_value(struct claret_options *options, const stru
             return CLARET_OK;
         }
         return claret_fail(CLARET_INVALID, "%s: '%s' is neither true nor false", row->key, text);
+    case OPTION_CHOICES:
+        CLARET_TRY(check_choices(row, text));
+        /* fall through */
     case OPTION_TEXT:
         /* config.ini holds one option a line. */
         if (strpbrk(text, "\r\n"))

@@ -7,7 +7,8 @@
 #include "base/status.h"
 
 /* Types: INT, REAL, SIZE (bytes with K, M, G), SWITCH, TEXT. Keys with their own negative form (no-shuffle,
- * no-cache) are switches that are false by default. Values of TEXT: "" is not set. */
+ * no-cache) are switches that are false by default. Values of TEXT: "" is not set. CHOICES: "NODE=NAME
+ * NODE=NAME", any number of them. */
 #define CLARET_OPTION_LIST(X)                                                                                \
     X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
@@ -39,6 +40,9 @@
     X("no-cache", no_cache, SWITCH, "false", 0, 0)                                                           \
     X("kernel-dir", kernel_dir, TEXT, "", 0, 0)                                                              \
     X("no-fuse", no_fuse, SWITCH, "false", 0, 0)                                                             \
+    X("solver", solver, CHOICES, "", 0, 0)                                                                   \
+    X("tuning", tuning, TEXT, "", 0, 0)                                                                      \
+    X("no-tuning", no_tuning, SWITCH, "false", 0, 0)                                                         \
     X("max-memory", max_memory, SIZE, "0", 0, 0)
 
 #define CLARET_FIELD_INT int64_t
@@ -46,6 +50,7 @@
 #define CLARET_FIELD_SIZE uint64_t
 #define CLARET_FIELD_SWITCH bool
 #define CLARET_FIELD_TEXT const char *
+#define CLARET_FIELD_CHOICES const char *
 
 struct claret_options {
 #define X(key, field, type, value, minimum, maximum) CLARET_FIELD_##type field;

@@ -120,17 +120,25 @@ static enum claret_status write_table(struct claret_session *session, const stru
     return status;
 }
 
+/* Ready to run without anything left to compile; with nothing in the pool yet. */
+static enum claret_status make_ready(struct claret_session *session, struct claret_engine *engine)
+{
+    bool ran = false;
+    CLARET_TRY(claret_exec_create(session->pool, engine->plan, &engine->exec));
+    CLARET_TRY(claret_exec_warm_up(engine->exec, &ran));
+    return ran ? claret_pool_clear(session->pool) : CLARET_OK;
+}
+
 static enum claret_status fill(struct claret_session *session, const struct claret_dataset *dataset,
                                bool training)
 {
     CLARET_TRY(check_dataset(session->network, dataset));
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
+    CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
     CLARET_TRY(claret_engine_plan(session, training));
     CLARET_TRY(make_pool(session));
-    if (training)
-        CLARET_TRY(claret_exec_create(session->pool, session->train.plan, &session->train.exec));
-    CLARET_TRY(claret_exec_create(session->pool, session->eval.plan, &session->eval.exec));
+    CLARET_TRY(make_ready(session, training ? &session->train : &session->eval));
     size_t slot = session->eval.layout.slot;
     if (training && session->train.layout.slot > slot)
         slot = session->train.layout.slot;
@@ -185,6 +193,7 @@ void claret_session_destroy(struct claret_session *session)
     for (int i = 0; i < CLARET_STAGE_SLOTS; i++)
         free(session->flight[i].memory);
     claret_network_destroy(session->network);
+    claret_choices_finish(&session->choices);
     claret_options_destroy(session->options);
     free(session->weights);
     free(session);
@@ -471,6 +480,9 @@ enum claret_status claret_session_report(struct claret_session *session, enum cl
     switch (what) {
     case CLARET_REPORT_PLAN:
         claret_plan_dump(session->train.plan ? session->train.plan : session->eval.plan, &out);
+        break;
+    case CLARET_REPORT_EXPLAIN:
+        claret_engine_explain(session, &out);
         break;
     case CLARET_REPORT_DEVICE:
         claret_text_add(&out, "%s", claret_rt_describe(session->rt));

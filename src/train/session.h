@@ -8,6 +8,7 @@
 #include "graph/network.h"
 #include "op/batch.h"
 #include "rt/rt.h"
+#include "train/choices.h"
 #include "train/options.h"
 
 /* A graph planned and made ready at one batch size. */
@@ -30,6 +31,7 @@ struct claret_flight {
 struct claret_session {
     struct claret_options *options;
     struct claret_network *network;
+    struct claret_choices choices;
     struct claret_rt *rt;
     struct claret_pool *pool;
     struct claret_engine train, eval; /* train.exec NULL: cannot train */

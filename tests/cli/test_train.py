@@ -80,6 +80,29 @@ class Stdout(harness.Case):
         self.assertEqual(self.run_claret("show", "simplecnn", "--dump-plan").out, plan)
         self.assertNotEqual(self.run_claret("show", "simplecnn", "--dump-plan", "-b", "7").out, plan)
 
+    def test_solver(self):
+        out = self.run_claret(*TRAIN, "--explain").out
+        self.assertRegex(out, r"(?m)^conv1: rows KT=\d+ \(default\)\n  problem: conv2d_relu_pool in=f32:4x3x")
+        self.assertEqual(self.run_claret("show", "simplecnn", "--explain").out, out)
+        self.assertEqual(self.files("runs"), [])
+        words = ["--no-fuse", "--solver", "conv1=im2col+gemm", "--solver=conv1.dw=gemm:plain", "--solver",
+                 "conv1=gemm:packed:MR=4", "--solver", "conv1.dw=gemm:plain"]
+        out = self.run_claret(*TRAIN, "--explain", "--dump-plan", *words).out
+        self.assertRegex(out, r"(?m)^conv1: im2col\+gemm \(forced\)\n(  .*\n)*    not plain: another is forced\n")
+        self.assertRegex(out, r"packed MR=4,NV=\d,CHUNK=\d+ \(forced\)\n(    .*\n)*relu1: plain \(default\)")
+        self.assertRegex(out, r"(?m)^conv1\.dw: im2col\+gemm \(forced\)\n(  .*\n)*.* b=transposed: plain \(forced\)")
+        self.assertRegex(out, r"gemm_packed -DLANES=\d+ -DMR=4 ")
+        result = self.run_claret(*TRAIN, *words, "-o", "run")
+        self.assertIn("Finished Training", result.out)
+        with open(self.path("run", "config.ini"), encoding="utf-8") as file:
+            self.assertIn("\nsolver = conv1=im2col+gemm conv1.dw=gemm:plain conv1=gemm:packed:MR=4 conv1.dw=gemm:plain\n",
+                          file.read())
+        weights = self.weights_line(result.out)[0]
+        self.run_claret("eval", "--data", "shapes", "--limit-test", "100", "--weights", weights, "--solver", "conv1=rows")
+        for value, says in {"cov1=rows": "'cov1'; did you mean 'conv1'?", "conv1=row": "are: rows; .*--no-fuse",
+                            "conv1=rows:KT=7": "the value of KT has to be one of: 1 2 3 4"}.items():
+            self.refused(*TRAIN, "--solver", value, code=2, says=says)
+
     def test_comma_locale(self):
         with open(self.path("definition"), "w", encoding="ascii") as file:
             file.write('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n')

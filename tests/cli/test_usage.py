@@ -15,10 +15,11 @@ DEFAULTS = {"model": "simplecnn", "data": "./data", "batch-size": "4", "epochs":
             "momentum": "0.9", "weight-decay": "0", "dampening": "0", "log-every": "2000", "workers": "2",
             "seed": "0"}
 TRAIN_VALUES = (*DEFAULTS, "data-path", "max-steps", "limit-train", "limit-test", "init", "out", "device",
-                "platform", "cache-dir", "kernel-dir", "max-memory")
+                "platform", "cache-dir", "kernel-dir", "max-memory", "solver", "tuning")
 TRAIN_SWITCHES = ("nesterov", "no-shuffle", "overwrite", "no-cache", "verbose", "quiet", "no-progress", "json",
-                  "dump-plan")
-COMMON = ("device", "platform", "verbose", "quiet", "json", "cache-dir", "no-cache", "kernel-dir", "max-memory")
+                  "dump-plan", "explain", "no-tuning")
+COMMON = ("device", "platform", "verbose", "quiet", "json", "cache-dir", "no-cache", "kernel-dir", "max-memory",
+          "solver", "tuning", "no-tuning")
 
 
 class Help(harness.Case):
@@ -94,7 +95,7 @@ class Grammar(harness.Case):
 
     def test_values(self):
         for name in TRAIN_VALUES:
-            value = DEFAULTS.get(name, "1")
+            value = DEFAULTS.get(name, "conv1=rows" if name == "solver" else "1")
             self.accepted("train", f"--{name}", value)
             self.accepted("train", f"--{name}={value}")
         for name in TRAIN_SWITCHES:
@@ -142,6 +143,9 @@ class Grammar(harness.Case):
         self.refused("show", code=2, says="simplecnn")
         self.refused("eval", code=2, says="--weights FILE")
         self.refused("train", "--json", "--dump-plan", code=2, says="--dump-plan")
+        self.refused("show", "simplecnn", "--json", "--explain", code=2, says="--explain")
+        for value in ("conv1", "=rows", "conv1=", "conv1=rows fc"):
+            self.refused("train", "--solver", value, code=2, says="--solver: '.*' is not NODE=NAME")
 
     def test_values_out_of_range(self):
         for name, values in {"batch-size": ("0", "-1", "4.5", "four", "", " 4", "4 ", "99999999999999999999"),
