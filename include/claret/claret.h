@@ -199,6 +199,10 @@ CLARET_API void claret_dataset_destroy(struct claret_dataset *dataset);
 /* mean and std, one value per channel, in units of 0..1; 0.5 each by default. U8 data only. */
 CLARET_API enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset,
                                                                const float *mean, const float *std);
+/* Writes a PNG to look at: some images of the set, and beside each what the options' augmentation makes of it
+ * in the first epochs. */
+CLARET_API enum claret_status claret_dataset_preview(const struct claret_options *options,
+                                                     const struct claret_dataset *dataset, const char *path);
 /* Mean and standard deviation of the set's pixels, one of each for each channel, in units of 0..1. U8 data
  * only. Images in files are all read. */
 CLARET_API enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean,

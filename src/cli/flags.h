@@ -33,6 +33,7 @@ enum cli_mask {
 #define CLI_GROUP_LIST(X)                                                                                    \
     X(DATA, "Network and data")                                                                              \
     X(TRAINING, "Training")                                                                                  \
+    X(AUGMENT, "Augmentation of the training images, in this order")                                         \
     X(RUN, "The run's folder")                                                                               \
     X(DEVICE, "Device")                                                                                      \
     X(OUTPUT, "Output")
@@ -102,6 +103,25 @@ enum cli_group {
     X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
     X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \
     X(LOG_EVERY, "log-every", 0, "N", "log-every", T, TRAINING, "steps from one loss line to the next")      \
+    X(RESIZED_CROP, "random-resized-crop", 0, "SHARE", "random-resized-crop", T, AUGMENT,                    \
+      "cut a box of at least that share of the area, of a ratio from 3/4 to 4/3, and resize it "             \
+      "(torchvision "                                                                                        \
+      "has 0.08); 0: not done, as of all these")                                                             \
+    X(RANDOM_CROP, "random-crop", 0, "PIXELS", "random-crop", T, AUGMENT,                                    \
+      "pad so many pixels on each side and cut the image's own size anywhere")                               \
+    X(PADDING_MODE, "padding-mode", 0, "constant|reflect", "padding-mode", T, AUGMENT,                       \
+      "what the padding of --random-crop is: zeros or the image, mirrored")                                  \
+    X(FLIP, "random-horizontal-flip", 0, "P", "random-horizontal-flip", T, AUGMENT,                          \
+      "mirror left and right with that probability")                                                         \
+    X(ROTATION, "random-rotation", 0, "DEGREES", "random-rotation", T, AUGMENT,                              \
+      "turn by at most that, either way")                                                                    \
+    X(JITTER, "color-jitter", 0, "B,C,S,H", "color-jitter", T, AUGMENT,                                      \
+      "change brightness, contrast and saturation by factors from 1-X to 1+X and turn the hue by at most H " \
+      "(to 0.5), in any order; those left out at the end stay")                                              \
+    X(ERASING, "random-erasing", 0, "P", "random-erasing", T, AUGMENT,                                       \
+      "fill a box of 2 to 33% of the area with the mean, with that probability")                             \
+    X(PREVIEW, "preview-augment", 0, "FILE", NULL, T, AUGMENT,                                               \
+      "write a PNG of some images and what the first epochs make of them, and end")                          \
     X(OUT, "out", 'o', "DIR", "out", T, RUN, "the folder; not given: runs/MODEL-NNN, the next free number")  \
     X(OVERWRITE, "overwrite", 0, NULL, "overwrite", T, RUN, "replace the files of a run that is there")      \
     X(DEVICE, "device", 0, "SEL", "device", TESP, DEVICE,                                                    \

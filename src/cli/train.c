@@ -221,10 +221,34 @@ static int train_and_test(struct training *training)
     return code;
 }
 
+/* --preview-augment */
+static int preview(const struct cli_args *args)
+{
+    struct claret_network *network = NULL;
+    struct claret_dataset *dataset = NULL;
+    int code = CLI_DONE;
+
+    if (claret_network_load(claret_options_get(args->options, "model"), &network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    code = cli_open_data(args, network, CLARET_TRAIN, &dataset);
+    if (code == CLI_DONE) {
+        enum claret_status status = claret_dataset_preview(args->options, dataset, args->value[CLI_PREVIEW]);
+        code = status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
+    }
+    if (code == CLI_DONE)
+        cli_note("%s: an image a row, first as it is, then in epochs 1 to 8", args->value[CLI_PREVIEW]);
+    claret_dataset_destroy(dataset);
+    claret_network_destroy(network);
+    return code;
+}
+
 int cli_train(const struct cli_args *args)
 {
     struct training training = {.args = args};
-    int code = prepare(&training);
+    int code = args->value[CLI_PREVIEW] ? preview(args) : prepare(&training);
+
+    if (args->value[CLI_PREVIEW])
+        return code;
 
     if (code == CLI_DONE)
         code = cli_plan_wanted(args) ? cli_print_plan(args, training.session) : train_and_test(&training);

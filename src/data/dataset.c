@@ -265,21 +265,28 @@ const void *claret_dataset_image(const struct claret_dataset *dataset, size_t in
     return dataset->images + index * dataset->image_bytes;
 }
 
+enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset, size_t index,
+                                            struct claret_image *image)
+{
+    enum claret_status status = claret_image_open(dataset->paths[index], image);
+
+    if (status == CLARET_FORMAT)
+        claret_error_context("Mend or remove it, or leave all such files out: --skip-unreadable");
+    return status;
+}
+
 enum claret_status claret_dataset_fetch(const struct claret_dataset *dataset, size_t index,
                                         unsigned char *image)
 {
     struct claret_image file;
-    enum claret_status status;
 
     if (dataset->images) {
         memcpy(image, dataset->images + index * dataset->image_bytes, dataset->image_bytes);
         return CLARET_OK;
     }
-    status = claret_image_open(dataset->paths[index], &file);
-    if (status == CLARET_OK)
-        status = claret_image_fit(&file, NULL, dataset->channels, dataset->height, dataset->width, image);
-    if (status == CLARET_FORMAT)
-        claret_error_context("Mend or remove it, or leave all such files out: --skip-unreadable");
+    CLARET_TRY(claret_dataset_open_file(dataset, index, &file));
+    enum claret_status status =
+        claret_image_fit(&file, NULL, dataset->channels, dataset->height, dataset->width, image);
     free(file.pixels);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/augment.h"
 #include "data/data.h"
 #include "graph/network.h"
 #include "spec/spec.h"
@@ -70,6 +71,9 @@ enum claret_status claret_dataset_load(const struct claret_options *options,
         return claret_fail(CLARET_INVALID,
                            "claret_dataset_load: needs options, a network, a split and where to "
                            "put the data set");
+    struct claret_augment
+        augment; /* seen before a device is looked for, as whatever is wrong with the data */
+    CLARET_TRY(claret_options_augment(options, &augment));
     struct claret_data_request request = {
         .path = options->data,
         .split = split,
@@ -81,6 +85,8 @@ enum claret_status claret_dataset_load(const struct claret_options *options,
     struct claret_dataset *made;
     CLARET_TRY(claret_data_open(&request, &made));
     enum claret_status status = adjust(options, split, made);
+    if (status == CLARET_OK && split == CLARET_TRAIN)
+        status = claret_augment_check(&augment, made);
     if (status == CLARET_OK)
         *dataset = made;
     else

@@ -137,6 +137,43 @@ class Folders(FolderCase):
         self.assertIn("channel 1 has mean 1 and std 0", result.err)
 
 
+class Augmented(FolderCase):
+    ALL = ("--random-resized-crop", "0.3", "--random-crop", "2", "--padding-mode", "reflect", "--random-horizontal-flip", "0.5",
+           "--random-rotation", "15", "--color-jitter", "0.2,0.2,0.2,0.05", "--random-erasing", "0.3")
+
+    def test_same_bits_whatever_the_workers(self):
+        """Of images in files and of those in memory."""
+        for data, words in (("data", ("--model", "my.net")), ("shapes", ("--limit-train", "200", "--limit-test", "50"))):
+            digests = [self.weights_line(self.run_claret("train", "--data", data, *words, "-b", "8", "--epochs", "2", "-j", workers,
+                                                         "-o", data + workers, *more).out)[1]
+                       for workers, more in (("0", self.ALL), ("5", self.ALL), ("1", self.ALL[:-2]))]
+            self.assertEqual(digests[0], digests[1])
+            self.assertNotEqual(digests[0], digests[2])
+
+    def test_refused(self):
+        for words, says in ((("--random-crop", "-1"), "--random-crop: '-1'"), (("--padding-mode", "edge"), "'edge' is neither"),
+                            (("--random-horizontal-flip", "1.5"), "from 0 to 1"), (("--color-jitter", "1,2,3,0,5"), "more than"),
+                            (("--color-jitter", "0,0,0,0.6"), "hue '0.6' is not a number from 0 to 0.5"),
+                            (("--color-jitter", "x"), "brightness 'x'"), (("--color-jitter", "1,,2"), "contrast ''"),
+                            (("--color-jitter", "-1"), "brightness '-1'"), (("--random-rotation", "181"), "from 0 to 180"),
+                            (("--random-crop", "8", "--padding-mode", "reflect"), "cannot be reflected in images of 8x8"),
+                            (("--random-erasing", "nan"), "from 0 to 1"), (("--random-resized-crop", "2"), "from 0 to 1")):
+            self.refused(*self.TRAIN, *words, "-o", "run", code=2, says=says)
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_preview(self):
+        result = self.run_claret(*self.TRAIN, *self.ALL, "--preview-augment", "sheet.png")
+        self.assertEqual(result.out, "")
+        with open(self.path("sheet.png"), "rb") as file:
+            head = file.read(24)
+        # eight rows of the image and eight epochs, each pixel of 8x8 shown eight times
+        self.assertEqual(struct.unpack(">II", head[16:]), (9 * 66 + 2, 8 * 66 + 2))
+        self.assertFalse(os.path.exists(self.path("runs")))
+        self.refused(*self.TRAIN, "--preview-augment", "nowhere/sheet.png", code=1, says="nowhere/sheet.png: cannot be written")
+        self.refused(*self.TRAIN, "--preview-augment", "", code=2, says="needs")
+        self.refused(*self.TRAIN, "--preview-augment", "s.png", "--color-jitter", "x", code=2, says="brightness")
+
+
 class Predict(FolderCase):
     def setUp(self):
         super().setUp()
