@@ -31,8 +31,11 @@ static const struct cli_example train_examples[] = {
 };
 static const char *const train_paragraphs[] = {
     "Trains a network with SGD and cross-entropy, tests it and saves its weights. Options mean what "
-    "PyTorch's "
-    "mean. Images are normalised by mean 0.5 and standard deviation 0.5 and shuffled anew each epoch.",
+    "PyTorch's mean. "
+    "Images are normalised by --mean and --std and shuffled anew each epoch. Training images are augmented "
+    "where "
+    "options say so, in the order in which these are listed; what is drawn depends on seed, epoch and image "
+    "alone.",
     "Standard output has one line every --log-every steps, \"[EPOCH, STEP] loss: MEAN\" (the mean over those "
     "steps), then \"Finished Training\", \"Test loss: LOSS  accuracy: PERCENT% (RIGHT/ALL)\", the accuracy "
     "of each "
