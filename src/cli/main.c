@@ -11,11 +11,9 @@
 
 static int run_command(enum cli_command_id command, const struct cli_args *args)
 {
-    static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {[CLI_DEVICES] = cli_devices,
-                                                                                [CLI_TRAIN] = cli_train,
-                                                                                [CLI_EVAL] = cli_eval,
-                                                                                [CLI_SHOW] = cli_show,
-                                                                                [CLI_FETCH] = cli_fetch};
+    static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {
+        [CLI_DEVICES] = cli_devices, [CLI_TRAIN] = cli_train, [CLI_EVAL] = cli_eval,
+        [CLI_SHOW] = cli_show,       [CLI_FETCH] = cli_fetch, [CLI_PREDICT] = cli_predict};
 
     if (args->value[CLI_VERSION]) {
         cli_out("claret %s\n", claret_version());
@@ -78,6 +76,7 @@ static int dispatch(int argc, char **argv)
     if (cli_parse(command, argc, argv, at, &args))
         code = run_command(command, &args);
     claret_options_destroy(args.options);
+    free(args.operands);
     return code;
 }
 

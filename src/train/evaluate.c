@@ -145,6 +145,31 @@ fail:
     return status;
 }
 
+enum claret_status claret_session_predict(struct claret_session *session, const void *images, int count,
+                                          float *logits)
+{
+    claret_error_clear();
+    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
+        return claret_fail(CLARET_INVALID,
+                           "claret_session_predict: needs a session, 1 to %lld images and logits",
+                           session ? (long long)session->eval.batch : 0LL);
+    const struct claret_engine *eval = &session->eval;
+    const struct claret_place *place = &eval->plan->places[eval->graph->logits];
+    CLARET_TRY(claret_session_drain(session)); /* the two graphs lay out the stage buffer differently */
+    unsigned char *memory = session->flight[session->slot].memory;
+    memset(memory + eval->layout.labels, 0, (size_t)count * sizeof(int32_t));
+    memcpy(memory + eval->layout.images, images, (size_t)count * eval->layout.image);
+    enum claret_status status = claret_session_queue(session, &session->eval, memory, count, NULL, NULL);
+    if (status == CLARET_OK)
+        status = claret_pool_read(session->pool, place->buffer, place->offset,
+                                  (size_t)count * (size_t)session->network->classes * sizeof *logits, logits);
+    if (status == CLARET_OK)
+        status = claret_session_drain(session);
+    if (status != CLARET_OK)
+        claret_session_abandon(session);
+    return status;
+}
+
 void claret_result_destroy(struct claret_result *result)
 {
     if (!result)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "data/augment.h"
 #include "base/text.h"
 #include "train/engine.h"
 #include "train/weights.h"
@@ -132,7 +133,11 @@ static enum claret_status make_ready(struct claret_session *session, struct clar
 static enum claret_status fill(struct claret_session *session, const struct claret_dataset *dataset,
                                bool training)
 {
+    struct claret_augment augment;
     CLARET_TRY(check_dataset(session->network, dataset));
+    CLARET_TRY(claret_options_augment(session->options, &augment));
+    if (training)
+        CLARET_TRY(claret_augment_check(&augment, dataset));
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
     CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));

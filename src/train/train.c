@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "data/augment.h"
 #include "train/run.h"
 #include "train/session.h"
 
@@ -213,6 +214,9 @@ enum claret_status claret_session_train(struct claret_session *session, const st
                                                    .epochs = (size_t)options->epochs,
                                                    .max_steps = (size_t)options->max_steps,
                                                    .ahead = CLARET_STAGE_SLOTS + 2 + (int)options->workers};
+    struct claret_augment augment;
+    CLARET_TRY(claret_options_augment(options, &augment));
+    loader_options.augment = &augment;
     struct training training = {.session = session, .run = run};
     if (callbacks)
         training.callbacks = *callbacks;
