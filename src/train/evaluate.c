@@ -36,8 +36,10 @@ static enum claret_status queue_batch(struct claret_session *session, const stru
                                       size_t first, size_t count)
 {
     const struct claret_stage_layout *layout = &session->eval.layout;
-    CLARET_TRY(claret_session_reuse(session));
-    unsigned char *memory = session->flight[session->slot].memory;
+    CLARET_TRY(claret_session_reuse(session, &session->eval));
+    unsigned char *memory = claret_session_slot_memory(session);
+    if (!memory)
+        return claret_no_memory();
     memcpy(memory + layout->labels, dataset->labels + first, count * sizeof *dataset->labels);
     memcpy(memory + layout->images, dataset->images + first * layout->image, count * layout->image);
     return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
@@ -48,8 +50,6 @@ static enum claret_status run(struct claret_session *session, const struct clare
 {
     struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
-    /* The two graphs lay out the stage buffer differently: nothing of the other may be under way. */
-    CLARET_TRY(claret_session_drain(session));
     /* Of a session for training its programs are built here, when they are needed. */
     if (!eval->exec)
         CLARET_TRY(claret_exec_create(session->pool, eval->plan, &eval->exec));
