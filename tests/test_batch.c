@@ -260,8 +260,9 @@ static void test_evaluation(void **state)
     struct ends ends;
     begin(&ends, false, false);
     ends.step[CLARET_STEP_COUNT] = 2;
+    ends.step[CLARET_STEP_SLOT] = slots_of(false) - 2;
     run(&ends, true);
-    assert_true(ends.step[CLARET_STEP_SLOT] == 1 && ends.step[CLARET_STEP_NUMBER] == 0);
+    assert_true(ends.step[CLARET_STEP_SLOT] == slots_of(false) - 1 && ends.step[CLARET_STEP_NUMBER] == 0);
     run(&ends, true);
     assert_true(ends.step[CLARET_STEP_SLOT] == 0 && ends.step[CLARET_STEP_LOSS_COUNT] == 0);
     end(&ends);
