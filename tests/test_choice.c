@@ -71,7 +71,7 @@ static void test_forced(void **state)
         {{"linear1", "gemm:plain"}, CLARET_OK, NULL},
         {{"conv9", "im2col+gemm"}, CLARET_INVALID, "conv9"},
         {{"conv2d9", "im2col+gemm"}, CLARET_INVALID, "did you mean 'conv2d1'?"},
-        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: direct im2col-rows+gemm im2col+gemm"},
+        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: winograd direct im2col-rows+gemm im2col+gemm"},
         {{NULL, "nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:clblast"}, CLARET_INVALID, "no such luck"},
