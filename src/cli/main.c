@@ -9,6 +9,12 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#define LARGE_BLOCK (1 << 20) /* bytes */
+
 static int run_command(enum cli_command_id command, const struct cli_args *args)
 {
     static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {
@@ -82,6 +88,9 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+#ifdef M_MMAP_THRESHOLD /* glibc: what was read of a data set goes back to the system when it is freed */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+#endif
     cli_terminal_start("claret");
     cli_signals_start();
     setlocale(LC_ALL, "");
