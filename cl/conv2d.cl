@@ -1,8 +1,8 @@
 /* Around the GEMM of a convolution. GEMM's rows are (K, N*P), images (N, K, P); P = output height * width. */
 
-/* Overwrites y (N, K, P) with rows (K, N*P), and bias (K) added where has_bias. Items: (P, K, N). */
+/* Overwrites y (N, K, P) with rows (K, N*P), and bias (K) added where has_bias, cut by ReLU where relu. Items: (P, K, N). */
 __kernel void rows_to_nchw(CONST_TENSOR(float, rows), CONST_TENSOR(float, bias), TENSOR(float, y), int n_count,
-                           int k_count, int plane, int has_bias)
+                           int k_count, int plane, int has_bias, int relu)
 {
     USE_CONST(float, rows);
     USE_CONST(float, bias);
@@ -11,7 +11,8 @@ __kernel void rows_to_nchw(CONST_TENSOR(float, rows), CONST_TENSOR(float, bias),
     if (p >= plane)
         return;
     const float b = has_bias ? bias[k] : 0.0f;
-    y[((ulong)n * k_count + k) * plane + p] = rows[((ulong)k * n_count + n) * plane + p] + b;
+    const float value = rows[((ulong)k * n_count + n) * plane + p] + b;
+    y[((ulong)n * k_count + k) * plane + p] = relu && isless(value, 0.0f) ? 0.0f : value;
 }
 
 /* Overwrites rows (K, N*P) with y (N, K, P). Items: (P, K, N). */

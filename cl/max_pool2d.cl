@@ -91,3 +91,70 @@ __kernel void max_pool2d_dx_planes(CONST_TENSOR(INDEX, index), CONST_TENSOR(floa
                    winner % s_count] = dy[at];
         }
 }
+
+#if defined(LANES) && !WIDE_INDEX
+#define STORE_PIXEL(type, v, p)                                                                              \
+    do {                                                                                                     \
+        if (c + LANES <= channels)                                                                           \
+            STORE(v, p);                                                                                     \
+        else                                                                                                 \
+            STORE_SOME(type, v, p, channels - c);                                                            \
+    } while (0)
+
+/* max_pool2d on images in NHWC, lanes are channels. Items: (OH, N). */
+__kernel void max_pool2d_channels(CONST_TENSOR(float, x), TENSOR(float, y), TENSOR(uchar, index), POOL_PARAMETERS,
+                                  int channels)
+{
+    USE_CONST(float, x);
+    USE(float, y);
+    USE(uchar, index);
+    const int oh = get_global_id(0), n = get_global_id(1), top = oh * stride_h - padding_h;
+    x += (ulong)n * height * width * channels;
+    for (int ow = 0; ow < ow_count; ow++) {
+        const int left = ow * stride_w - padding_w;
+        const ulong at = (((ulong)n * oh_count + oh) * ow_count + ow) * channels;
+        for (int c = 0; c < channels; c += LANES) {
+            FLOATS best = -INFINITY;
+            INTS winner = max(-top, 0) * s_count + max(-left, 0);
+            for (int r = max(-top, 0); r < r_count && top + r < height; r++)
+                for (int s = max(-left, 0); s < s_count && left + s < width; s++) {
+                    const FLOATS value = LOAD(x + ((top + r) * width + left + s) * channels + c);
+                    const INTS better = isgreater(value, best) | isnan(value);
+                    best = better ? value : best;
+                    winner = better ? (INTS)(r * s_count + s) : winner;
+                }
+            STORE_PIXEL(float, best, y + at + c);
+            STORE_PIXEL(uchar, TO_UCHARS(winner), index + at + c);
+        }
+    }
+}
+
+/* max_pool2d_dx on images in NHWC. Items: (H, N). */
+__kernel void max_pool2d_dx_channels(CONST_TENSOR(uchar, index), CONST_TENSOR(float, dy), TENSOR(float, dx),
+                                     POOL_PARAMETERS, int channels)
+{
+    USE_CONST(uchar, index);
+    USE_CONST(float, dy);
+    USE(float, dx);
+    const int h = get_global_id(0), n = get_global_id(1);
+    for (int w = 0; w < width; w++)
+        for (int c = 0; c < channels; c += LANES) {
+            FLOATS sum = 0.0f;
+            for (int r = 0; r < r_count; r++) {
+                const int top = h + padding_h - r;
+                if (top < 0 || top % stride_h || top / stride_h >= oh_count)
+                    continue;
+                for (int s = 0; s < s_count; s++) {
+                    const int left = w + padding_w - s;
+                    if (left < 0 || left % stride_w || left / stride_w >= ow_count)
+                        continue;
+                    const ulong at =
+                        (((ulong)n * oh_count + top / stride_h) * ow_count + left / stride_w) * channels + c;
+                    const INTS won = TO_INTS(LOAD(index + at)) == r * s_count + s;
+                    sum += won ? LOAD(dy + at) : (FLOATS)0.0f;
+                }
+            }
+            STORE_PIXEL(float, sum, dx + (((ulong)n * height + h) * width + w) * channels + c);
+        }
+}
+#endif

@@ -53,6 +53,11 @@ const struct claret_op_case claret_op_cases[] = {
     {"conv-batch127", "3 9 9", "conv2d out_channels=7 kernel_size=3; flatten", 127, LARGE},
     {"conv-batch129", "3 9 7", "conv2d out_channels=8 kernel_size=3 padding=1 stride=2; flatten", 129, LARGE},
     {"conv-cifar", "3 32 32", "conv2d out_channels=16 kernel_size=3; flatten", 4, LARGE},
+    {"conv-in300", "300 4 40", "conv2d out_channels=17 kernel_size=3 padding=1; flatten", 3, LARGE},
+    {"conv-in300-dilation", "300 5 40",
+     "conv2d out_channels=33 kernel_size=2,3 padding=0,2 dilation=1,2 stride=1,2; flatten", 2, LARGE},
+    {"conv-out48-stride2", "17 12 13", "conv2d out_channels=48 kernel_size=3 padding=1 stride=2; flatten", 5,
+     LARGE},
     /* relu */
     {"relu-one", "1 1 1", "relu; flatten; linear out_features=3", 1, SMALL},
     {"relu-7", "1 7 1", "relu; flatten; linear out_features=3", 1, SMALL},
@@ -117,6 +122,17 @@ const struct claret_op_case claret_op_cases[] = {
      3, SMALL},
     {"chain-pool-first", "2 9 9",
      "max_pool2d kernel_size=2; relu; conv2d out_channels=3 kernel_size=3 padding=1; flatten", 3, SMALL},
+    /* conv2d and relu in one */
+    {"fused-conv-relu", "3 7 6",
+     "conv2d out_channels=5 kernel_size=3 padding=1; relu; conv2d out_channels=4 kernel_size=3 stride=2 "
+     "bias=false; "
+     "relu; flatten; linear out_features=3",
+     3, SMALL},
+    {"fused-conv-relu-deep", "33 9 9",
+     "conv2d out_channels=40 kernel_size=3 padding=1; relu; conv2d out_channels=65 kernel_size=1,3 "
+     "dilation=1,2; "
+     "relu; max_pool2d kernel_size=2; flatten; linear out_features=5",
+     9, LARGE},
     /* conv2d, relu and max_pool2d in one */
     {"fused-tail", "3 9 9", "conv2d out_channels=5 kernel_size=3; relu; max_pool2d kernel_size=2; flatten", 3,
      SMALL},

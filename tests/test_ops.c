@@ -49,6 +49,7 @@ struct op_test {
     struct claret_rng rng, params_rng;
     struct config configs[MAX_CONFIGS];
     int config_count;
+    bool own_layout;
     double *saved[CLARET_MAX_IN];                         /* inputs of the node under test */
     double *want[CLARET_MAX_OUT], *scale[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
     double *got;
@@ -240,6 +241,15 @@ static void check_everywhere(struct op_test *test, int index)
     }
 }
 
+/* Whether a solver of the node can work on NHWC. */
+static bool has_own(const struct claret_node *node)
+{
+    for (int i = 0; node->op->solvers[i]; i++)
+        if (node->op->solvers[i]->layout != CLARET_LAYOUT_NCHW)
+            return true;
+    return false;
+}
+
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
@@ -247,6 +257,11 @@ static void test_node(struct op_test *test, int index)
         only_chooses(node) || is_op(node, "cross_entropy") ? 2 : 1; /* of values: the second is special */
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
+    if (test->own_layout && !has_own(node)) {
+        fill_inputs(test, node, false);
+        claret_values_run(test->values, node);
+        return;
+    }
     for (int kind = 0; kind < kinds; kind++) {
         fill_inputs(test, node, kind > 0);
         if (make_reference(test, node))
@@ -279,9 +294,12 @@ static int force_solvers(struct op_test *test, int number, const char *gemm, boo
         const struct claret_node *node = &test->graph->nodes[i];
         if (number >= solver_count(node))
             continue;
+        const struct claret_solver *solver = node->op->solvers[number];
         struct claret_problem problem = {
             .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
-        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, node->op->solvers[number], texts[i]))
+        if (test->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
+            continue;
+        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]))
             force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)
@@ -358,16 +376,19 @@ cleanup:
     free(texts);
 }
 
-static void add_configs(struct op_test *test)
+/* `own_layout`: only solvers that can work on NHWC as it is; how images are reordered around the others shows
+ * in the chains. */
+static void add_configs(struct op_test *test, bool own_layout)
 {
     int solvers = 0;
+    test->own_layout = own_layout;
     for (int i = 0; i < test->graph->node_count; i++)
         if (solver_count(&test->graph->nodes[i]) > solvers)
             solvers = solver_count(&test->graph->nodes[i]);
     for (int number = 0; number < solvers; number++)
         for (int gemm = 0; claret_gemm_solvers[gemm]; gemm++) {
             /* Solvers and GEMMs are chosen apart: each once, not each with each. */
-            if (number > 0 && claret_gemm_solvers[gemm + 1])
+            if ((number > 0 || own_layout) && claret_gemm_solvers[gemm + 1])
                 continue;
             add_config(test, number, claret_gemm_solvers[gemm], 0, false);
             add_config(test, number, claret_gemm_solvers[gemm], LITTLE, false);
@@ -379,8 +400,14 @@ static void add_configs(struct op_test *test)
 
 /* ---- cases ---- */
 
-/* Layers apart, runs of them fused, and these with the update in their nodes. */
-enum fusion { APART, FUSED, FUSED_UPDATE, FUSIONS };
+/* Layers apart, in NCHW and in NHWC; runs of them fused, and these with the update in their nodes; fused in
+ * NHWC. */
+enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, FUSIONS };
+
+static bool is_last(enum fusion fusion)
+{
+    return fusion == APART_LAST || fusion == FUSED_LAST;
+}
 
 static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
@@ -391,8 +418,9 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
     const struct claret_graph_options options = {.training = true,
                                                  .input_grad = fusion != FUSED_UPDATE,
-                                                 .fuse = fusion != APART,
+                                                 .fuse = fusion >= FUSED,
                                                  .fuse_update = fusion == FUSED_UPDATE,
+                                                 .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,
                                                  .dampening = kinds[index % 4].dampening,
@@ -420,6 +448,15 @@ static bool is_chain(const struct claret_op_case *row)
     return strncmp(row->name, "fused", 5) == 0 || strncmp(row->name, "chain", 5) == 0;
 }
 
+/* Whether a layout makes a difference. */
+static bool has_images(const struct claret_graph *graph)
+{
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].layout == CLARET_NHWC)
+            return true;
+    return false;
+}
+
 static bool has_fused(const struct claret_graph *graph)
 {
     for (int i = 0; i < graph->node_count; i++)
@@ -433,8 +470,8 @@ static void run_case(struct tester *tester, int index, enum fusion fusion)
     struct op_test test = {.tester = tester, .row = &claret_op_cases[index]};
     tester->cases += fusion == APART;
     if (open_case(&test, index, fusion)) {
-        if (fusion == APART || has_fused(test.graph))
-            add_configs(&test);
+        if ((fusion < FUSED || has_fused(test.graph)) && (!is_last(fusion) || has_images(test.graph)))
+            add_configs(&test, is_last(fusion) && !is_chain(test.row));
         list_evaluation(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);

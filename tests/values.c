@@ -116,6 +116,16 @@ static bool is_float(const struct claret_values *values, int tensor, int64_t ind
            index == CLARET_STEP_LOSS;
 }
 
+/* Where element `index` of (N, C, H, W) lies in memory. */
+static int64_t place_of(const struct claret_tensor *tensor, int64_t index)
+{
+    if (tensor->layout == CLARET_NCHW)
+        return index;
+    const int64_t *dim = tensor->shape.dim;
+    int64_t plane = dim[2] * dim[3], image = index / (dim[1] * plane), c = index / plane % dim[1];
+    return (image * plane + index % plane) * dim[1] + c;
+}
+
 void claret_values_pack(const struct claret_values *values, int tensor, void *memory)
 {
     size_t size = claret_dtype_size(tensor_of(values, tensor)->dtype);
@@ -127,7 +137,7 @@ void claret_values_pack(const struct claret_values *values, int tensor, void *me
         const void *from = size == 1                     ? (const void *)&as_byte
                            : is_float(values, tensor, i) ? (const void *)&as_float
                                                          : (const void *)&as_int;
-        memcpy((char *)memory + (size_t)i * size, from, size);
+        memcpy((char *)memory + (size_t)place_of(tensor_of(values, tensor), i) * size, from, size);
     }
 }
 
@@ -135,7 +145,7 @@ void claret_values_unpack(const struct claret_values *values, int tensor, const 
 {
     size_t size = claret_dtype_size(tensor_of(values, tensor)->dtype);
     for (int64_t i = 0; i < values->count[tensor]; i++) {
-        const char *from = (const char *)memory + (size_t)i * size;
+        const char *from = (const char *)memory + (size_t)place_of(tensor_of(values, tensor), i) * size;
         float as_float;
         int32_t as_int;
         if (size == 1) {

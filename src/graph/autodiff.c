@@ -17,6 +17,7 @@ int claret_build_grad(struct claret_build *build, int tensor)
     struct claret_tensor of = graph->tensors[tensor];
     const char *name = claret_build_name(build, "%s.grad", of.name);
     int grad = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, of.dtype, of.shape);
+    graph->tensors[grad].layout = of.layout;
     if (of.home == CLARET_HOME_PARAMS) {
         graph->tensors[grad].home = CLARET_HOME_GRADS;
         graph->tensors[grad].base = graph->all_grads;
@@ -45,16 +46,17 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
 }
 
 void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
-                        const struct claret_op *dx, const struct claret_op *dw)
+                        const struct claret_op *dx, const struct claret_op *dw, int mask)
 {
+    int reads = mask >= 0 ? 3 : 2;
     int dy = claret_build_grad(build, node->out[0]);
     if (claret_build_wants(build, node->in[0])) {
         int out = claret_build_grad(build, node->in[0]);
-        claret_build_node(build, dx, node, "dx", (int[]){dy, node->in[1]}, 2, &out, 1);
+        claret_build_node(build, dx, node, "dx", (int[]){dy, node->in[1], mask}, reads, &out, 1);
     }
     int out[2] = {claret_build_grad(build, node->in[1]),
                   node->in_count > 2 ? claret_build_grad(build, node->in[2]) : -1};
-    claret_build_node(build, dw, node, "dw", (int[]){node->in[0], dy}, 2, out, node->in_count - 1);
+    claret_build_node(build, dw, node, "dw", (int[]){node->in[0], dy, mask}, reads, out, node->in_count - 1);
 }
 
 void claret_build_input(struct claret_node *node, int tensor)

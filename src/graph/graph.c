@@ -92,6 +92,17 @@ static struct claret_shape bounded(struct claret_build *build, const char *name,
     return shape;
 }
 
+static enum claret_layout output_layout(const struct claret_build *build, const struct claret_node *node,
+                                        const struct claret_shape *shape)
+{
+    if (shape->rank != 4)
+        return CLARET_NCHW;
+    if (node->op->layout == CLARET_LAYOUT_SAME)
+        return build->graph->tensors[node->in[0]].layout;
+    bool last = node->op->layout == CLARET_LAYOUT_NHWC && build->options->channels_last;
+    return last ? CLARET_NHWC : CLARET_NCHW;
+}
+
 int claret_build_output(struct claret_build *build, struct claret_node *node, enum claret_dtype dtype,
                         struct claret_shape shape)
 {
@@ -103,6 +114,7 @@ int claret_build_output(struct claret_build *build, struct claret_node *node, en
         build->wants[id] |= node->in[i] >= 0 && build->wants[node->in[i]];
     if (node->op->view)
         build->graph->tensors[id].base = node->in[0];
+    build->graph->tensors[id].layout = output_layout(build, node, &shape);
     node->out[node->out_count++] = id;
     return id;
 }
@@ -204,7 +216,7 @@ static enum claret_status add_sources(struct claret_build *build)
 /* Whether `op`, a fused one, can stand for the layers from `first` on: how many, 0: it cannot. Each of them
  * but the last must be read by the next alone. The loss counts as one more layer behind the last. */
 static int match_chain(const struct claret_build *build, const struct claret_op *op, int first,
-                       const int *uses)
+                       const int *uses, const struct claret_shape *in)
 {
     const struct claret_spec *spec = build->graph->spec;
     const struct claret_attr *attrs[CLARET_MAX_CHAIN] = {0};
@@ -221,19 +233,19 @@ static int match_chain(const struct claret_build *build, const struct claret_op 
             return 0;
         attrs[length] = loss ? NULL : spec->layers[at].attr;
     }
-    return op->fits && !op->fits(attrs) ? 0 : length;
+    return op->fits && !op->fits(attrs, in) ? 0 : length;
 }
 
 /* The op that stands for most layers from `first` on; *length: how many. */
 static const struct claret_op *choose_op(const struct claret_build *build, int first, const int *uses,
-                                         int *length)
+                                         const struct claret_shape *in, int *length)
 {
     const struct claret_op *chosen = claret_op_find(build->graph->spec->layers[first].schema->name);
     *length = 1;
     for (int list = 0; build->options->fuse && claret_op_lists[list]; list++)
         for (int i = 0; claret_op_lists[list][i]; i++) {
             const struct claret_op *op = claret_op_lists[list][i];
-            int matched = op->chain ? match_chain(build, op, first, uses) : 0;
+            int matched = op->chain ? match_chain(build, op, first, uses, in) : 0;
             if (matched > *length) {
                 chosen = op;
                 *length = matched;
@@ -242,18 +254,40 @@ static const struct claret_op *choose_op(const struct claret_build *build, int f
     return chosen;
 }
 
+/* `tensor` as (N, C, H, W) in memory too: what a layer that only sees it with another shape wants. */
+static int in_order(struct claret_build *build, int layer, int tensor)
+{
+    const struct claret_tensor *of = &build->graph->tensors[tensor];
+    struct claret_shape shape = of->shape;
+    if (of->layout == CLARET_NCHW || claret_layout_trivial(&shape))
+        return tensor;
+    const char *name = claret_build_name(build, "%s.reorder", build->graph->spec->layers[layer].name);
+    struct claret_node *node = claret_build_add_node(build, claret_op_find("reorder"), name, layer, NULL);
+    claret_build_input(node, tensor);
+    return claret_build_output(build, node, CLARET_DTYPE_F32, shape);
+}
+
 static enum claret_status add_layer(struct claret_build *build, int index, const int *uses, int *result,
                                     int *length)
 {
     struct claret_graph *graph = build->graph;
     const struct claret_spec *spec = graph->spec;
     const struct claret_layer *layer = &spec->layers[index];
-    const struct claret_op *op = choose_op(build, index, uses, length);
+    int in[CLARET_MAX_IN];
+    for (int i = 0; i < layer->schema->inputs; i++)
+        in[i] = layer->from[i] < 0 ? graph->input : result[layer->from[i]];
+    const struct claret_op *op = choose_op(build, index, uses, &graph->tensors[in[0]].shape, length);
+    /* The first layer says how the images are loaded. */
+    if (in[0] == graph->input && index == 0 && op->layout == CLARET_LAYOUT_NHWC &&
+        build->options->channels_last)
+        graph->tensors[graph->input].layout = CLARET_NHWC;
+    if (op->view)
+        in[0] = in_order(build, index, in[0]);
     struct claret_node *node = claret_build_add_node(build, op, layer->name, index, layer->attr);
     for (int i = 1; i < *length && index + i < spec->layer_count; i++)
         node->chain[i - 1] = spec->layers[index + i].attr;
     for (int i = 0; i < layer->schema->inputs; i++)
-        claret_build_input(node, layer->from[i] < 0 ? graph->input : result[layer->from[i]]);
+        claret_build_input(node, in[i]);
     CLARET_TRY(op->shape(build, node));
     if (build->too_large)
         return CLARET_SHAPE;

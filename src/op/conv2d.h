@@ -28,8 +28,17 @@ void claret_conv_extents(const struct claret_attr *attr, const struct claret_sha
 /* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y);
-extern const struct claret_op claret_conv2d_dx; /* in dy, weight; out dx */
+extern const struct claret_op claret_conv2d_dx; /* in dy, weight, y or none; out dx */
 /* Multiply-adds count two. */
 double claret_conv_flops(const struct claret_conv *conv);
+/* Of a forward node: ReLU follows. Of a backward node: the output of the ReLU that followed, -1: none did. */
+bool claret_conv_has_relu(const struct claret_node *node);
+int claret_conv_mask(const struct claret_node *node);
+
+/* conv2d_im2col.c, conv2d_direct.c */
+extern const struct claret_solver claret_conv_im2col, claret_conv_im2col_dx, claret_conv_im2col_dw;
+extern const struct claret_solver claret_conv_im2col_rows, claret_conv_im2col_rows_dx,
+    claret_conv_im2col_rows_dw;
+extern const struct claret_solver claret_conv_direct, claret_conv_direct_dx, claret_conv_direct_dw;
 
 #endif

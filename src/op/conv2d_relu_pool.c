@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#define MAX_TERMS 256 /* of a sum: with more, vectors of channels are faster (conv2d_direct.c) */
 #define MAX_WINDOW 16 /* positions: the register tile holds one vector for each */
 #define CHUNK_BYTES                                                                                          \
     (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
@@ -19,9 +20,12 @@
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
 
-static bool fits(const struct claret_attr *const *attrs)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
 {
     const struct claret_attr *pool = attrs[2];
+    const int64_t *kernel = attrs[0][CLARET_CONV_KERNEL].i;
+    if (in->rank == 4 && in->dim[1] * kernel[0] * kernel[1] > MAX_TERMS)
+        return false;
     bool apart = claret_pool_stride(pool, 0) == pool[CLARET_POOL_KERNEL].i[0] &&
                  claret_pool_stride(pool, 1) == pool[CLARET_POOL_KERNEL].i[1];
     return apart && pool[CLARET_POOL_PADDING].i[0] == 0 && pool[CLARET_POOL_PADDING].i[1] == 0 &&

@@ -8,7 +8,6 @@
 #define MAX_CHUNK 4096 /* terms: a column panel of so many stays in a second-level cache */
 #define MIN_CHUNK 256  /* below, adding the parts costs more than the items gain */
 #define MAX_CHUNKS 64
-#define WORKSPACE_MARGIN 4096 /* bytes that the plan may add to a tensor's own */
 
 struct tiling {
     int lanes, mr, nv;
@@ -96,12 +95,9 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
     int64_t row_panels = tiling.row_panels * tiling.mr * gemm->k;
     int64_t column_panels = tiling.column_panels * tiling.nv * tiling.lanes * gemm->k;
     int64_t parts = tiling.chunks * gemm->m * gemm->n;
-    uint64_t most = device->max_alloc / sizeof(float) - WORKSPACE_MARGIN / sizeof(float);
-    bool fine = device->max_alloc > WORKSPACE_MARGIN && (uint64_t)row_panels <= most &&
-                (uint64_t)column_panels <= most && (uint64_t)parts <= most;
-    if (!fine)
-        snprintf(reason, 128, "its panels are larger than the device's largest allocation");
-    return fine;
+    return claret_vector_workspace(device, row_panels, reason) &&
+           claret_vector_workspace(device, column_panels, reason) &&
+           claret_vector_workspace(device, parts, reason);
 }
 
 static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm,

@@ -67,7 +67,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
-    claret_build_dx_dw(build, node, &linear_dx, &linear_dw);
+    claret_build_dx_dw(build, node, &linear_dx, &linear_dw, -1);
     return CLARET_OK;
 }
 

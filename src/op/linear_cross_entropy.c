@@ -14,8 +14,9 @@
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
-static bool fits(const struct claret_attr *const *attrs)
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in)
 {
+    (void)in;
     return attrs[0][CLARET_LINEAR_OUT_FEATURES].i[0] <= MAX_CLASSES;
 }
 

@@ -126,6 +126,57 @@ static void dx_planes_emit(struct claret_emit *emit, const struct claret_node *n
     emit_dx(emit, node, true);
 }
 
+/* In NHWC an item does a row of pixels, its vectors channels. */
+static void emit_channels(struct claret_emit *emit, const struct claret_node *node, const char *entry, int x,
+                          int y, int index, double flops)
+{
+    const struct claret_tensor *of_x = claret_emit_tensor(emit, x), *of_y = claret_emit_tensor(emit, y);
+    bool forward = x == node->in[0];
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "pool", "max_pool2d", entry);
+    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), of_x->shape.dim[1]));
+    for (int i = 0; i < node->in_count; i++)
+        claret_kernel_tensor(call, node->in[i], 0);
+    for (int i = 0; i < node->out_count; i++)
+        claret_kernel_tensor(call, node->out[i], 0);
+    pool_arguments(call, node, of_x, of_y, claret_emit_tensor(emit, index));
+    claret_kernel_int(call, of_x->shape.dim[1]);
+    claret_kernel_range3(call, (forward ? of_y : of_x)->shape.dim[2], of_x->shape.dim[0], 1, 1);
+    claret_emit_cost(emit, flops,
+                     4.0 * (double)claret_shape_count(&of_x->shape) +
+                         5.0 * (double)claret_shape_count(&of_y->shape));
+}
+
+static void forward_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_shape *y = &claret_emit_tensor(emit, node->out[0])->shape;
+    emit_channels(emit, node, "max_pool2d_channels", node->in[0], node->out[0], node->out[1],
+                  (double)(claret_shape_count(y) * node->attr[KERNEL].i[0] * node->attr[KERNEL].i[1]));
+}
+
+static void dx_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_shape *x = &claret_emit_tensor(emit, node->out[0])->shape;
+    emit_channels(emit, node, "max_pool2d_dx_channels", node->out[0], node->in[1], node->in[0],
+                  (double)claret_shape_count(x));
+}
+
+/* Images in NHWC with a byte's index: the kernels' case. In NCHW reordering would cost more than it gains. */
+static bool channels_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const struct claret_node *node = problem->node;
+    bool backward = problem->tensors[node->in[0]].dtype != CLARET_DTYPE_F32;
+    const struct claret_tensor *index = &problem->tensors[backward ? node->in[0] : node->out[1]];
+    if (index->dtype != CLARET_DTYPE_U8) {
+        snprintf(reason, 128, "windows of more than 256 positions");
+        return false;
+    }
+    if (index->layout != CLARET_NHWC) {
+        snprintf(reason, 128, "the images are not in NHWC");
+        return false;
+    }
+    return claret_vector_device(problem->device, reason);
+}
+
 static bool planes_applicable(const struct claret_problem *problem, char reason[128])
 {
     const struct claret_attr *attr = problem->node->attr;
@@ -137,15 +188,24 @@ static bool planes_applicable(const struct claret_problem *problem, char reason[
     return false;
 }
 
+static const struct claret_solver forward_channels = {.name = "channels",
+                                                      .layout = CLARET_LAYOUT_NHWC,
+                                                      .applicable = channels_applicable,
+                                                      .emit = forward_channels_emit};
+static const struct claret_solver dx_channels = {.name = "channels",
+                                                 .layout = CLARET_LAYOUT_NHWC,
+                                                 .applicable = channels_applicable,
+                                                 .emit = dx_channels_emit};
 static const struct claret_solver forward_plain = {.name = "plain", .emit = forward_emit};
 static const struct claret_solver dx_planes = {
     .name = "planes", .applicable = planes_applicable, .emit = dx_planes_emit};
 static const struct claret_solver dx_plain = {.name = "plain", .emit = dx_emit};
-static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
-static const struct claret_solver *const dx_solvers[] = {&dx_planes, &dx_plain, NULL};
+static const struct claret_solver *const forward_solvers[] = {&forward_channels, &forward_plain, NULL};
+static const struct claret_solver *const dx_solvers[] = {&dx_channels, &dx_planes, &dx_plain, NULL};
 
 static const struct claret_op max_pool2d = {.name = "max_pool2d",
                                             .schema = &schema,
+                                            .layout = CLARET_LAYOUT_SAME,
                                             .shape = shape,
                                             .backward = backward,
                                             .solvers = forward_solvers};

@@ -23,6 +23,18 @@
 
 enum claret_dtype { CLARET_DTYPE_F32, CLARET_DTYPE_I32, CLARET_DTYPE_U8 };
 
+/* The order in which images (N, C, H, W) lie in memory; shapes are written (N, C, H, W) whatever it is. */
+enum claret_layout { CLARET_NCHW, CLARET_NHWC };
+
+/* Of an op: what its outputs have. Of a solver: what it works on; the plan puts reorders around it where the
+ * node's images lie otherwise. Weights are never meant. */
+enum claret_layout_rule {
+    CLARET_LAYOUT_NCHW,
+    CLARET_LAYOUT_NHWC, /* of an op: where the graph is to be channels-last, else NCHW */
+    CLARET_LAYOUT_SAME, /* whatever the first input has; all of them alike */
+    CLARET_LAYOUT_EACH  /* a solver: each as it is */
+};
+
 /* Which buffer a tensor lives in. */
 enum claret_home {
     CLARET_HOME_PARAMS, /* one buffer with all parameters */
@@ -39,6 +51,7 @@ struct claret_tensor {
     const char *name; /* "conv1.weight", "conv1:0", "conv1.weight.grad" */
     enum claret_home home;
     enum claret_dtype dtype;
+    enum claret_layout layout; /* images that live inside the step; others: CLARET_NCHW */
     struct claret_shape shape;
     int base;            /* a view: of this tensor, -1: it has memory of its own */
     int64_t base_offset; /* elements */
@@ -72,8 +85,12 @@ struct claret_problem {
 /* What a tuning record is for, as text: equal for equal problems of different networks. */
 void claret_problem_key(const struct claret_problem *problem, struct claret_text *text);
 
+/* Whether images of that shape lie the same in every layout. */
+bool claret_layout_trivial(const struct claret_shape *shape);
+
 struct claret_solver {
     const char *name;
+    enum claret_layout_rule layout;
     /* NULL: always. false: `reason` says why not. Asked with parameters too: those that do not fit together
      * or are too large for the problem are not applicable. */
     bool (*applicable)(const struct claret_problem *problem, char reason[128]);
@@ -84,11 +101,13 @@ struct claret_solver {
 struct claret_op {
     const char *name;
     const struct claret_schema *schema; /* NULL: cannot be written in a network text */
+    enum claret_layout_rule layout;     /* of its outputs */
     bool view;                          /* out[0] is in[0] with another shape: no launches */
     /* A fused op: the ops of successive layers that it runs as one, ending with NULL; the last may be
-     * "cross_entropy", the loss. `fits` (NULL: always): whether it can, by the layers' attributes. */
+     * "cross_entropy", the loss. `fits` (NULL: always): whether it can, by the layers' attributes and the
+     * input's shape. */
     const char *const *chain;
-    bool (*fits)(const struct claret_attr *const *attrs);
+    bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in);
     /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
@@ -128,9 +147,10 @@ struct claret_node *claret_build_node(struct claret_build *build, const struct c
                                       const struct claret_node *parent, const char *suffix, const int *in,
                                       int in_count, const int *out, int out_count);
 /* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight;
- * out dx), where dx is wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). */
+ * out dx), where dx is wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). Both
+ * read `mask` as well, -1: nothing. */
 void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
-                        const struct claret_op *dx, const struct claret_op *dw);
+                        const struct claret_op *dx, const struct claret_op *dw, int mask);
 /* Appends an input; -1: an optional one that is not there. */
 void claret_build_input(struct claret_node *node, int tensor);
 /* A tensor "NODE.suffix" between two backward nodes. */
@@ -162,6 +182,8 @@ int64_t claret_emit_tunable(struct claret_emit *emit, const char *name, int64_t 
 struct claret_params *claret_emit_params(struct claret_emit *emit);
 /* A tensor that lives for the node's launches only. */
 int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t count);
+/* Such a one of the same type and shape as `tensor`. */
+int claret_emit_temp_like(struct claret_emit *emit, int tensor, enum claret_layout layout);
 /* A kernel of cl/`source`.cl; `what` is for people ("im2col"). Fill it with the functions below. */
 struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
                                               const char *entry);

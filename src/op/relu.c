@@ -1,5 +1,7 @@
 /* relu: in x; out y. relu_dx: in y, dy; out dx. Any shape. */
-#include "op/op.h"
+#include "op/relu.h"
+
+#include "op/vectors.h"
 
 static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
 static const struct claret_schema schema = {"relu", 1, attrs};
@@ -21,36 +23,84 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     return CLARET_OK;
 }
 
-/* Both kernels: their inputs, the output, the number of elements. */
-static void emit_elementwise(struct claret_emit *emit, const struct claret_node *node, const char *entry)
+#define BLOCK 2048 /* as in the kernels */
+
+/* out = kernel `entry` of first, and of `second` where it is not -1. */
+static void emit_elementwise(struct claret_emit *emit, const char *entry, bool vectors, int first, int second,
+                             int out)
 {
-    int64_t count = claret_shape_count(&claret_emit_tensor(emit, node->out[0])->shape);
+    int64_t count = claret_shape_count(&claret_emit_tensor(emit, out)->shape);
     struct claret_kernel_call *call = claret_emit_kernel(emit, "relu", "relu", entry);
-    for (int i = 0; i < node->in_count; i++)
-        claret_kernel_tensor(call, node->in[i], 0);
-    claret_kernel_tensor(call, node->out[0], 0);
+    if (vectors)
+        claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), count));
+    claret_kernel_tensor(call, first, 0);
+    if (second >= 0)
+        claret_kernel_tensor(call, second, 0);
+    claret_kernel_tensor(call, out, 0);
     claret_kernel_int(call, count);
-    claret_kernel_range(call, count, 64);
-    claret_emit_cost(emit, (double)count, 4.0 * (double)count * (node->in_count + 1));
+    if (vectors)
+        claret_kernel_range(call, (count + BLOCK - 1) / BLOCK, 1);
+    else
+        claret_kernel_range(call, count, 64);
+    claret_emit_cost(emit, (double)count, 4.0 * (double)count * (second >= 0 ? 3 : 2));
+}
+
+int claret_relu_gradient(struct claret_emit *emit, int y, int dy)
+{
+    char reason[128];
+    if (y < 0)
+        return dy;
+    bool vectors = claret_vector_device(claret_emit_device(emit), reason);
+    int dx = claret_emit_temp_like(emit, dy, claret_emit_tensor(emit, dy)->layout);
+    emit_elementwise(emit, vectors ? "relu_dx_vectors" : "relu_dx", vectors, y, dy, dx);
+    return dx;
+}
+
+static void forward_vectors_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_elementwise(emit, "relu_vectors", true, node->in[0], -1, node->out[0]);
+}
+
+static void dx_vectors_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_elementwise(emit, "relu_dx_vectors", true, node->in[0], node->in[1], node->out[0]);
 }
 
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_elementwise(emit, node, "relu");
+    emit_elementwise(emit, "relu", false, node->in[0], -1, node->out[0]);
 }
 
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_elementwise(emit, node, "relu_dx");
+    emit_elementwise(emit, "relu_dx", false, node->in[0], node->in[1], node->out[0]);
 }
 
-static const struct claret_solver forward_plain = {.name = "plain", .emit = forward_emit};
-static const struct claret_solver dx_plain = {.name = "plain", .emit = dx_emit};
-static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
-static const struct claret_solver *const dx_solvers[] = {&dx_plain, NULL};
+static bool vectors_applicable(const struct claret_problem *problem, char reason[128])
+{
+    return claret_vector_device(problem->device, reason);
+}
 
-static const struct claret_op relu = {
-    .name = "relu", .schema = &schema, .shape = shape, .backward = backward, .solvers = forward_solvers};
+static const struct claret_solver forward_vectors = {.name = "vectors",
+                                                     .layout = CLARET_LAYOUT_SAME,
+                                                     .applicable = vectors_applicable,
+                                                     .emit = forward_vectors_emit};
+static const struct claret_solver dx_vectors = {.name = "vectors",
+                                                .layout = CLARET_LAYOUT_SAME,
+                                                .applicable = vectors_applicable,
+                                                .emit = dx_vectors_emit};
+static const struct claret_solver forward_plain = {
+    .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = forward_emit};
+static const struct claret_solver dx_plain = {.name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = dx_emit};
+static const struct claret_solver *const forward_solvers[] = {&forward_vectors, &forward_plain, NULL};
+static const struct claret_solver *const dx_solvers[] = {&dx_vectors, &dx_plain, NULL};
+
+static const struct claret_op relu = {.name = "relu",
+                                      .layout = CLARET_LAYOUT_SAME,
+                                      .schema = &schema,
+                                      .shape = shape,
+                                      .backward = backward,
+                                      .solvers = forward_solvers};
 static const struct claret_op relu_dx = {.name = "relu_dx", .solvers = dx_solvers};
 
 extern const struct claret_op *const claret_ops_relu[];

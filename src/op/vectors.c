@@ -2,11 +2,22 @@
 
 #include <stdio.h>
 
+#define WORKSPACE_MARGIN 4096 /* bytes that the plan may add to a tensor's own */
+
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128])
 {
     bool fine = device->kind == CLARET_CLASS_CPU;
     if (!fine)
         snprintf(reason, 128, "no CPU device");
+    return fine;
+}
+
+bool claret_vector_workspace(const struct claret_device_desc *device, int64_t floats, char reason[128])
+{
+    bool fine = device->max_alloc > WORKSPACE_MARGIN &&
+                (uint64_t)floats <= (device->max_alloc - WORKSPACE_MARGIN) / sizeof(float);
+    if (!fine)
+        snprintf(reason, 128, "its workspace is larger than the device's largest allocation");
     return fine;
 }
 

@@ -6,6 +6,8 @@
 
 /* Whether a device is given such kernels unasked; else `reason` says why not. */
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128]);
+/* Whether the device can allocate a workspace of so many floats; else `reason` says so. */
+bool claret_vector_workspace(const struct claret_device_desc *device, int64_t floats, char reason[128]);
 /* Lanes of a vector: the device's, but no more than `extent` fills by more than half. 4, 8 or 16. */
 int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent);
 /* Vectors that a register tile may hold, so that operands fit beside it. */

@@ -75,11 +75,12 @@ void claret_plan_dump(const struct claret_plan *plan, struct claret_text *text)
         char shape[96];
         if (place->buffer < 0)
             continue;
-        claret_text_add(text,
-                        "tensor %d [%s] %s %s buffer=%d offset=%" PRIu64 " bytes=%" PRIu64 " launches=%d..%d",
-                        i, plan->tensors[i].name, dtypes[plan->tensors[i].dtype],
-                        claret_shape_format(&plan->tensors[i].shape, 0, shape), place->buffer, place->offset,
-                        place->bytes, place->first, place->last);
+        claret_text_add(
+            text, "tensor %d [%s] %s %s%s buffer=%d offset=%" PRIu64 " bytes=%" PRIu64 " launches=%d..%d", i,
+            plan->tensors[i].name, dtypes[plan->tensors[i].dtype],
+            claret_shape_format(&plan->tensors[i].shape, 0, shape),
+            plan->tensors[i].layout == CLARET_NHWC ? " nhwc" : "", place->buffer, place->offset, place->bytes,
+            place->first, place->last);
         if (plan->tensors[i].base >= 0)
             claret_text_add(text, " view=[%s]", plan->tensors[plan->tensors[i].base].name);
         claret_text_add(text, "\n");

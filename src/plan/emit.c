@@ -56,6 +56,15 @@ int claret_emit_temp(struct claret_emit *emit, enum claret_dtype dtype, int64_t 
     return add_tensor(emit, "workspace", CLARET_HOME_ARENA, dtype, count);
 }
 
+int claret_emit_temp_like(struct claret_emit *emit, int tensor, enum claret_layout layout)
+{
+    struct claret_shape shape = emit->tensors[tensor].shape;
+    int temp = add_tensor(emit, "reordered", CLARET_HOME_ARENA, emit->tensors[tensor].dtype, 0);
+    emit->tensors[temp].shape = shape;
+    emit->tensors[temp].layout = layout;
+    return temp;
+}
+
 static struct claret_launch *add_launch(struct claret_emit *emit, enum claret_launch_type type,
                                         const char *what)
 {

@@ -21,6 +21,9 @@ enum claret_status claret_plan_choose(struct claret_emit *emit, const struct cla
                                       struct claret_plan_choice *choice);
 enum claret_status claret_plan_choose_gemm(struct claret_emit *emit, const struct claret_gemm_call *gemm,
                                            struct claret_plan_choice *choice);
+/* Lets `solver` emit `node`, with reorders of the images around it where it works in another layout. */
+void claret_emit_in_layout(struct claret_emit *emit, const struct claret_node *node,
+                           const struct claret_solver *solver);
 /* Every launch's numbers are in range. */
 enum claret_status claret_emit_check(const struct claret_emit *emit, int first_launch);
 /* Places every tensor (memory.c). */

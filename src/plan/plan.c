@@ -19,7 +19,7 @@ static enum claret_status emit_nodes(struct claret_emit *emit)
         emit->solver = choice->solver;
         emit->params = &choice->params;
         int first = plan->launch_count;
-        node->op->solvers[choice->index]->emit(emit, node);
+        claret_emit_in_layout(emit, node, node->op->solvers[choice->index]);
         CLARET_TRY(emit->status);
         CLARET_TRY(claret_emit_check(emit, first));
     }

@@ -1,5 +1,6 @@
 /* Convolution as a cross-correlation, straight from the definition:
  * y[n,k,p,q] = bias[k] + sum over c,r,s of weight[k,c,r,s] * x[n,c, p*stride + r*dilation - padding, …]. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "op/conv2d.h"
@@ -91,32 +92,59 @@ static void conv2d(const struct claret_node *node, const struct claret_tensor *t
     visit_terms(&v, add_y, in[0], in[1], out[0]);
 }
 
-/* in: dy, weight; out: dx */
+/* in: x, weight, bias or nothing; out: y */
+static void conv2d_relu(const struct claret_node *node, const struct claret_tensor *tensors,
+                        const double *const *in, double *const *out)
+{
+    conv2d(node, tensors, in, out);
+    int64_t count = claret_shape_count(&tensors[node->out[0]].shape);
+    for (int64_t i = 0; i < count; i++)
+        out[0][i] = out[0][i] < 0 ? 0 : out[0][i];
+}
+
+/* dy where y, the output of the ReLU that followed, let it pass; dy where none did. */
+static double *masked(const struct claret_node *node, const struct claret_tensor *tensors, int dy,
+                      const double *const *in)
+{
+    int64_t count = claret_shape_count(&tensors[node->in[dy]].shape);
+    double *result = malloc(((size_t)count + 1) * sizeof *result);
+    for (int64_t i = 0; result && i < count; i++)
+        result[i] = node->in_count > 2 && in[2][i] <= 0 ? 0 : in[dy][i];
+    return result;
+}
+
+/* in: dy, weight, y or nothing; out: dx */
 static void conv2d_dx(const struct claret_node *node, const struct claret_tensor *tensors,
                       const double *const *in, double *const *out)
 {
     struct conv v =
         conv_of(node, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape, &tensors[node->in[0]].shape);
     memset(out[0], 0, (size_t)(v.n * v.c * v.h * v.w) * sizeof(double));
-    visit_terms(&v, add_dx, in[0], in[1], out[0]);
+    double *dy = masked(node, tensors, 0, in);
+    if (dy)
+        visit_terms(&v, add_dx, dy, in[1], out[0]);
+    free(dy);
 }
 
-/* in: x, dy; out: dweight, dbias or nothing */
+/* in: x, dy, y or nothing; out: dweight, dbias or nothing */
 static void conv2d_dw(const struct claret_node *node, const struct claret_tensor *tensors,
                       const double *const *in, double *const *out)
 {
     struct conv v =
         conv_of(node, &tensors[node->in[0]].shape, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape);
     memset(out[0], 0, (size_t)(v.k * v.c * v.r * v.s) * sizeof(double));
-    visit_terms(&v, add_dw, in[0], in[1], out[0]);
-    if (node->out_count < 2 || !out[1])
-        return;
-    memset(out[1], 0, (size_t)v.k * sizeof(double));
-    for (int64_t i = 0; i < v.n * v.k * v.p * v.q; i++)
-        out[1][i / (v.p * v.q) % v.k] += in[1][i];
+    double *dy = masked(node, tensors, 1, in);
+    if (dy)
+        visit_terms(&v, add_dw, in[0], dy, out[0]);
+    if (node->out_count > 1)
+        memset(out[1], 0, (size_t)v.k * sizeof(double));
+    for (int64_t i = 0; dy && node->out_count > 1 && i < v.n * v.k * v.p * v.q; i++)
+        out[1][i / (v.p * v.q) % v.k] += dy[i];
+    free(dy);
 }
 
 const struct claret_ref claret_ref_conv2d[] = {{.op = "conv2d", .run = conv2d},
+                                               {.op = "conv2d_relu", .run = conv2d_relu},
                                                {.op = "conv2d_dx", .run = conv2d_dx},
                                                {.op = "conv2d_dw", .run = conv2d_dw},
                                                {.op = NULL}};

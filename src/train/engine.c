@@ -26,14 +26,15 @@ static struct claret_graph_options graph_options(struct claret_session *session,
                                                  int64_t batch)
 {
     const struct claret_options *options = session->options;
-    /* The fused ops' kernels are written for wide vectors. */
+    /* The fused ops' kernels, and those for images in NHWC, are written for wide vectors. */
     char reason[128];
-    bool fuse = !options->no_fuse && claret_vector_device(device, reason);
+    bool vectors = claret_vector_device(device, reason), fuse = !options->no_fuse && vectors;
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
                                          .f32_images = session->element == CLARET_F32,
                                          .fuse = fuse,
                                          .fuse_update = fuse,
+                                         .channels_last = vectors,
                                          .momentum = options->momentum,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,

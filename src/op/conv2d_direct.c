@@ -1,0 +1,326 @@
+/* The launches of cl/conv2d_direct.cl and cl/conv2d_direct_dw.cl: images in NHWC, no matrix of columns. */
+#include <stdio.h>
+
+#include "op/conv2d.h"
+#include "op/vectors.h"
+
+#define PACK 16                 /* as in the kernel: channels that one item packs */
+#define LOCAL_BYTES (128 << 10) /* rows of x: what a second-level cache keeps beside the weights */
+#define DY_BYTES (32 << 10)     /* rows of dy: what a first-level cache keeps */
+#define ITEMS_PER_UNIT 4        /* so that units end together */
+
+/* A convolution as the forward kernel sees it: from x (n, h, w, c) to y (n, oh, ow, k). */
+struct direct {
+    struct claret_conv conv;
+    bool transposed;
+    int64_t c, k, h, w, oh, ow;
+    int lanes, kv, px;
+    int64_t ob;
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a >= 0 ? a / b : -ceil_div(-a, b);
+}
+
+/* Bytes of local memory for `ob` rows of y: ROWS * WL * C as in the kernel. */
+static int64_t row_bytes(const struct direct *direct, int64_t ob)
+{
+    const struct claret_conv *conv = &direct->conv;
+    const int64_t *stride = conv->stride, *dilation = conv->dilation;
+    int64_t phases = direct->transposed ? stride[1] : 1;
+    int64_t columns = ceil_div(ceil_div(direct->ow, phases), direct->px) * direct->px, rows;
+    if (direct->transposed) {
+        rows = (ob - 1 + (conv->r - 1) * dilation[0]) / stride[0] + 1 + (stride[0] > 1);
+        columns += (stride[1] - 1 + conv->padding[1]) / stride[1] -
+                   floor_div(conv->padding[1] - (conv->s - 1) * dilation[1], stride[1]);
+    } else {
+        rows = (ob - 1) * stride[0] + (conv->r - 1) * dilation[0] + 1;
+        columns = (columns - 1) * stride[1] + (conv->s - 1) * dilation[1] + 1;
+    }
+    return (rows * columns * direct->c + direct->lanes) * (int64_t)sizeof(float);
+}
+
+/* Rows of `extent` that an item takes: as many as `fits` allows, in parts of like size. */
+static int64_t even_rows(int64_t extent, int64_t rows)
+{
+    rows = rows < 1 ? 1 : rows > extent ? extent : rows;
+    return ceil_div(extent, ceil_div(extent, rows));
+}
+
+static struct direct direct_problem(const struct claret_conv *conv, bool transposed,
+                                    const struct claret_device_desc *device)
+{
+    struct direct direct = {.conv = *conv,
+                            .transposed = transposed,
+                            .c = transposed ? conv->k : conv->c,
+                            .k = transposed ? conv->c : conv->k,
+                            .h = transposed ? conv->oh : conv->h,
+                            .w = transposed ? conv->ow : conv->w,
+                            .oh = transposed ? conv->h : conv->oh,
+                            .ow = transposed ? conv->w : conv->ow};
+    int64_t phases = transposed ? conv->stride[1] : 1, rows = direct.oh;
+    direct.lanes = claret_vector_lanes(device, direct.k);
+    direct.kv = direct.k > direct.lanes ? 2 : 1;
+    direct.px =
+        claret_vector_split(ceil_div(direct.ow, phases), claret_vector_tile(device) * 2 / 3 / direct.kv);
+    while (rows > 1 &&
+           (row_bytes(&direct, rows) > LOCAL_BYTES ||
+            conv->n * ceil_div(direct.oh, rows) < ITEMS_PER_UNIT * (int64_t)device->compute_units))
+        rows--;
+    direct.ob = even_rows(direct.oh, rows);
+    return direct;
+}
+
+static int64_t panel_floats(const struct direct *direct)
+{
+    int64_t kt = direct->kv * direct->lanes;
+    return ceil_div(direct->k, kt) * kt * direct->c * direct->conv.r * direct->conv.s;
+}
+
+static struct claret_conv problem_of(const struct claret_problem *problem, int x, int y)
+{
+    return claret_conv_problem(problem->node->attr, &problem->tensors[x], &problem->tensors[y]);
+}
+
+static bool fits(const struct claret_device_desc *device, int64_t bytes, char reason[128])
+{
+    bool fine = bytes <= (int64_t)device->local_mem;
+    if (!fine)
+        snprintf(reason, 128, "its rows take %lld bytes of local memory, there are %llu", (long long)bytes,
+                 (unsigned long long)device->local_mem);
+    return fine;
+}
+
+static bool direct_applicable(const struct claret_problem *problem, const struct claret_conv *conv,
+                              bool transposed, char reason[128])
+{
+    if (!claret_vector_device(problem->device, reason))
+        return false;
+    struct direct direct = direct_problem(conv, transposed, problem->device);
+    return fits(problem->device, row_bytes(&direct, direct.ob), reason) &&
+           claret_vector_workspace(problem->device, panel_floats(&direct), reason);
+}
+
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
+{
+    struct claret_conv conv = problem_of(problem, problem->node->in[0], problem->node->out[0]);
+    return direct_applicable(problem, &conv, false, reason);
+}
+
+static bool dx_applicable(const struct claret_problem *problem, char reason[128])
+{
+    struct claret_conv conv = problem_of(problem, problem->node->out[0], problem->node->in[0]);
+    return direct_applicable(problem, &conv, true, reason);
+}
+
+/* What both kernels are told of the convolution itself. */
+static void conv_defines(struct claret_kernel_call *call, const struct claret_conv *conv)
+{
+    static const char *const names[3][2] = {{"SH", "SW"}, {"PH", "PW"}, {"DH", "DW"}};
+    const int64_t *const values[3] = {conv->stride, conv->padding, conv->dilation};
+    claret_kernel_define(call, "R", conv->r);
+    claret_kernel_define(call, "S", conv->s);
+    for (int i = 0; i < 3; i++)
+        for (int d = 0; d < 2; d++)
+            claret_kernel_define(call, names[i][d], values[i][d]);
+}
+
+static int emit_pack(struct claret_emit *emit, const struct direct *direct, int weight)
+{
+    int64_t kt = direct->kv * direct->lanes, taps = direct->conv.r * direct->conv.s;
+    int panels = claret_emit_temp(emit, CLARET_DTYPE_F32, panel_floats(direct));
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_direct", "pack_weights");
+    claret_kernel_define(call, "LANES", direct->lanes);
+    claret_kernel_define(call, "KV", direct->kv);
+    claret_kernel_tensor(call, weight, 0);
+    claret_kernel_tensor(call, panels, 0);
+    claret_kernel_int(call, direct->k);
+    claret_kernel_int(call, direct->c);
+    claret_kernel_int(call, taps);
+    claret_kernel_int(call, direct->transposed);
+    claret_kernel_range3(call, ceil_div(direct->k, kt), ceil_div(direct->c, PACK), 1, 1);
+    claret_emit_cost(emit, 0, 8.0 * (double)(direct->k * direct->c * taps));
+    return panels;
+}
+
+/* y = convolution of x; bias and mask -1: none. */
+static void emit_direct(struct claret_emit *emit, const char *what, const struct direct *direct, int x,
+                        int mask, int weight, int bias, bool relu, int y)
+{
+    int panels = emit_pack(emit, direct, weight);
+    struct claret_kernel_call *call = claret_emit_kernel(emit, what, "conv2d_direct", "conv2d_direct");
+    claret_kernel_define(call, "LANES", direct->lanes);
+    claret_kernel_define(call, "C", direct->c);
+    claret_kernel_define(call, "K", direct->k);
+    claret_kernel_define(call, "H", direct->h);
+    claret_kernel_define(call, "W", direct->w);
+    claret_kernel_define(call, "OH", direct->oh);
+    claret_kernel_define(call, "OW", direct->ow);
+    conv_defines(call, &direct->conv);
+    claret_kernel_define(call, "TRANSPOSED", direct->transposed);
+    claret_kernel_define(call, "HAS_BIAS", bias >= 0);
+    claret_kernel_define(call, "RELU", relu);
+    claret_kernel_define(call, "MASK", mask >= 0);
+    claret_kernel_define(call, "PX", direct->px);
+    claret_kernel_define(call, "KV", direct->kv);
+    claret_kernel_define(call, "OB", direct->ob);
+    claret_kernel_tensor(call, x, 0);
+    claret_kernel_tensor(call, mask >= 0 ? mask : x, 0);
+    claret_kernel_tensor(call, panels, 0);
+    claret_kernel_tensor(call, bias >= 0 ? bias : panels, 0);
+    claret_kernel_tensor(call, y, 0);
+    claret_kernel_range3(call, ceil_div(direct->oh, direct->ob), direct->conv.n, 1, 1);
+    int64_t images = direct->conv.n;
+    claret_emit_cost(emit, claret_conv_flops(&direct->conv),
+                     4.0 * (double)images *
+                         (double)(direct->c * direct->h * direct->w * (mask >= 0 ? 2 : 1) +
+                                  direct->k * direct->oh * direct->ow));
+}
+
+static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
+                                                  claret_emit_tensor(emit, node->out[0]));
+    struct direct direct = direct_problem(&conv, false, claret_emit_device(emit));
+    emit_direct(emit, "convolution", &direct, node->in[0], -1, node->in[1],
+                node->in_count > 2 ? node->in[2] : -1, claret_conv_has_relu(node), node->out[0]);
+}
+
+static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->out[0]),
+                                                  claret_emit_tensor(emit, node->in[0]));
+    struct direct direct = direct_problem(&conv, true, claret_emit_device(emit));
+    emit_direct(emit, "convolution", &direct, node->in[0], claret_conv_mask(node), node->in[1], -1, false,
+                node->out[0]);
+}
+
+/* ---- by the weight ---- */
+
+struct gradient {
+    struct claret_conv conv;
+    int lanes, kv, mc;
+    int64_t ob, cg, groups, tiles, chunk, chunks, part;
+};
+
+static int64_t x_bytes(const struct claret_conv *conv, int64_t ob, int64_t cg)
+{
+    int64_t rows = (ob - 1) * conv->stride[0] + (conv->r - 1) * conv->dilation[0] + 1;
+    int64_t columns = (conv->ow - 1) * conv->stride[1] + (conv->s - 1) * conv->dilation[1] + 1;
+    return rows * columns * cg * (int64_t)sizeof(float);
+}
+
+static int64_t gradient_bytes(const struct gradient *gradient)
+{
+    const struct claret_conv *conv = &gradient->conv;
+    int64_t dy = gradient->ob * conv->ow * gradient->kv * gradient->lanes;
+    return x_bytes(conv, gradient->ob, gradient->cg) +
+           (dy + gradient->mc + gradient->lanes) * (int64_t)sizeof(float);
+}
+
+static struct gradient gradient_problem(const struct claret_conv *conv,
+                                        const struct claret_device_desc *device)
+{
+    struct gradient gradient = {.conv = *conv, .lanes = claret_vector_lanes(device, conv->k)};
+    int room = claret_vector_tile(device);
+    gradient.kv = conv->k > gradient.lanes ? 2 : 1;
+    int64_t kt = gradient.kv * gradient.lanes;
+    gradient.ob = even_rows(conv->oh, DY_BYTES / (conv->ow * kt * (int64_t)sizeof(float)));
+    gradient.cg = conv->c;
+    while (gradient.ob > 1 && x_bytes(conv, gradient.ob, 16) > LOCAL_BYTES)
+        gradient.ob--;
+    while (gradient.cg > 16 && x_bytes(conv, gradient.ob, gradient.cg) > LOCAL_BYTES)
+        gradient.cg = ceil_div(gradient.cg / 2, 16) * 16;
+    gradient.groups = ceil_div(conv->c, gradient.cg);
+    gradient.tiles = ceil_div(conv->k, kt);
+    int64_t segments = conv->dilation[1] == 1 ? 1 : conv->s;
+    int64_t length = conv->s * gradient.cg / segments;
+    gradient.mc =
+        length * gradient.kv <= room ? (int)length : claret_vector_split(length, room * 2 / 3 / gradient.kv);
+    int64_t wanted =
+        ceil_div(ITEMS_PER_UNIT * (int64_t)device->compute_units, gradient.tiles * gradient.groups);
+    gradient.chunk = ceil_div(conv->n, wanted < conv->n ? wanted : conv->n);
+    gradient.chunks = ceil_div(conv->n, gradient.chunk);
+    gradient.part = conv->r * segments * ceil_div(length, gradient.mc) * gradient.mc * kt + kt;
+    return gradient;
+}
+
+static int64_t part_floats(const struct gradient *gradient)
+{
+    return gradient->chunks * gradient->tiles * gradient->groups * gradient->part;
+}
+
+static bool dw_applicable(const struct claret_problem *problem, char reason[128])
+{
+    struct claret_conv conv = problem_of(problem, problem->node->in[0], problem->node->in[1]);
+    if (!claret_vector_device(problem->device, reason))
+        return false;
+    struct gradient gradient = gradient_problem(&conv, problem->device);
+    return fits(problem->device, gradient_bytes(&gradient), reason) &&
+           claret_vector_workspace(problem->device, part_floats(&gradient), reason);
+}
+
+static void gradient_defines(struct claret_kernel_call *call, const struct gradient *gradient, bool bias,
+                             bool mask)
+{
+    const struct claret_conv *conv = &gradient->conv;
+    claret_kernel_define(call, "LANES", gradient->lanes);
+    claret_kernel_define(call, "N", conv->n);
+    claret_kernel_define(call, "C", conv->c);
+    claret_kernel_define(call, "K", conv->k);
+    claret_kernel_define(call, "H", conv->h);
+    claret_kernel_define(call, "W", conv->w);
+    claret_kernel_define(call, "OH", conv->oh);
+    claret_kernel_define(call, "OW", conv->ow);
+    conv_defines(call, conv);
+    claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_define(call, "MASK", mask);
+    claret_kernel_define(call, "CG", gradient->cg);
+    claret_kernel_define(call, "CHUNK", gradient->chunk);
+    claret_kernel_define(call, "CHUNKS", gradient->chunks);
+    claret_kernel_define(call, "MC", gradient->mc);
+    claret_kernel_define(call, "KV", gradient->kv);
+    claret_kernel_define(call, "OB", gradient->ob);
+}
+
+static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
+                                                  claret_emit_tensor(emit, node->in[1]));
+    struct gradient gradient = gradient_problem(&conv, claret_emit_device(emit));
+    int mask = claret_conv_mask(node);
+    bool bias = node->out_count > 1;
+    int64_t elements = part_floats(&gradient);
+    int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, elements);
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "weights", "conv2d_direct_dw", "conv2d_direct_dw");
+    gradient_defines(call, &gradient, bias, mask >= 0);
+    claret_kernel_tensor(call, node->in[0], 0);
+    claret_kernel_tensor(call, node->in[1], 0);
+    claret_kernel_tensor(call, mask >= 0 ? mask : node->in[1], 0);
+    claret_kernel_tensor(call, parts, 0);
+    claret_kernel_range3(call, gradient.tiles, gradient.groups, gradient.chunks, 1);
+    claret_emit_cost(emit, claret_conv_flops(&conv),
+                     4.0 * (double)(conv.n * (conv.c * conv.h * conv.w +
+                                              conv.k * conv.oh * conv.ow * (mask >= 0 ? 2 : 1))));
+    call = claret_emit_kernel(emit, "sum", "conv2d_direct_dw", "conv2d_direct_dw_sum");
+    gradient_defines(call, &gradient, bias, mask >= 0);
+    claret_kernel_tensor(call, parts, 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_tensor(call, node->out[bias], 0);
+    claret_kernel_range3(call, gradient.tiles, conv.c, 1, 1);
+    claret_emit_cost(emit, (double)elements, 4.0 * (double)elements);
+}
+
+const struct claret_solver claret_conv_direct = {
+    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = forward_applicable, .emit = forward_emit};
+const struct claret_solver claret_conv_direct_dx = {
+    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = dx_applicable, .emit = dx_emit};
+const struct claret_solver claret_conv_direct_dw = {
+    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = dw_applicable, .emit = dw_emit};

@@ -1,0 +1,10 @@
+/* Images from one layout to another. */
+#ifndef CLARET_OP_REORDER_H
+#define CLARET_OP_REORDER_H
+
+#include "op/op.h"
+
+/* Appends the launch that fills images `to` from `from`, of the same shape and type. */
+void claret_reorder_emit(struct claret_emit *emit, int from, int to);
+
+#endif
