@@ -71,7 +71,7 @@ static void test_forced(void **state)
         {{"linear1", "gemm:plain"}, CLARET_OK, NULL},
         {{"conv9", "im2col+gemm"}, CLARET_INVALID, "conv9"},
         {{"conv2d9", "im2col+gemm"}, CLARET_INVALID, "did you mean 'conv2d1'?"},
-        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: im2col-rows+gemm im2col+gemm"},
+        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: direct im2col-rows+gemm im2col+gemm"},
         {{NULL, "nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:clblast"}, CLARET_INVALID, "no such luck"},
@@ -153,7 +153,7 @@ static void test_parameters(void **state)
         {{"conv2d1", "im2col+gemm:KT=2"}, "it has none"},
         {{"linear1", "gemm:pakced"}, "there are: gemm:packed gemm:clblast gemm:plain"},
         {{"linear1", "rows:OT=12"}, "not applicable: a tile of 12 outputs"},
-        {{"conv2d1", "gemm:packed:MR=12,NV=4"}, "beyond the registers"},
+        {{"linear1.dx", "gemm:packed:MR=12,NV=4"}, "beyond the registers"},
         {{"conv2d1", "gemm:paked"}, "there are: gemm:packed gemm:clblast gemm:plain"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
