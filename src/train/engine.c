@@ -21,17 +21,16 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static struct claret_graph_options graph_options(struct claret_session *session,
-                                                 const struct claret_device_desc *device, bool training,
-                                                 int64_t batch)
+struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
+                                                        const struct claret_device_desc *device,
+                                                        bool f32_images, bool training, int64_t batch)
 {
-    const struct claret_options *options = session->options;
     /* The fused ops' kernels, and those for images in NHWC, are written for wide vectors. */
     char reason[128];
     bool vectors = claret_vector_device(device, reason), fuse = !options->no_fuse && vectors;
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
-                                         .f32_images = session->element == CLARET_F32,
+                                         .f32_images = f32_images,
                                          .fuse = fuse,
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
@@ -39,6 +38,14 @@ static struct claret_graph_options graph_options(struct claret_session *session,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,
                                          .nesterov = options->nesterov};
+}
+
+static struct claret_graph_options graph_options(const struct claret_session *session,
+                                                 const struct claret_device_desc *device, bool training,
+                                                 int64_t batch)
+{
+    return claret_engine_graph_options(session->options, device, session->element == CLARET_F32, training,
+                                       batch);
 }
 
 static struct claret_plan_options plan_options(struct claret_session *session,

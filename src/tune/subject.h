@@ -1,5 +1,5 @@
-/* One node of a graph, or all of them, on a device by given choices: made ready, run, its outputs compared, timed.
- * In the worker's process. */
+/* One node of a graph, or all of them, on a device by given choices: made ready, run, its outputs compared,
+ * timed. In the worker's process. */
 #ifndef CLARET_TUNE_SUBJECT_H
 #define CLARET_TUNE_SUBJECT_H
 
@@ -21,14 +21,22 @@ enum claret_status claret_subject_create(struct claret_rt *rt, const struct clar
                                          const struct claret_plan_options *options, int node,
                                          struct claret_subject *subject);
 void claret_subject_destroy(struct claret_subject *subject);
-/* From a fresh state (random parameters and images, the same each time) runs all nodes up to this one, and it. */
+/* From a fresh state (random parameters and images, the same each time) runs all nodes up to this one, and
+ * it. */
 enum claret_status claret_subject_run(struct claret_subject *subject);
-/* After claret_subject_run() of both: where the node's outputs do not agree with the reference's; "" where they
- * do. */
-enum claret_status claret_subject_compare(struct claret_subject *subject, struct claret_subject *reference,
-                                          char where[200]);
+/* A node's outputs on the host. */
+struct claret_outputs {
+    int count;
+    void *data[CLARET_MAX_OUT]; /* NULL: not in the plan */
+    size_t bytes[CLARET_MAX_OUT];
+};
+enum claret_status claret_subject_outputs(struct claret_subject *subject, struct claret_outputs *outputs);
+void claret_outputs_free(struct claret_outputs *outputs);
+/* Where `got`, the node's outputs, do not agree with `want`; "" where they do. */
+void claret_outputs_compare(const struct claret_subject *subject, const struct claret_outputs *got,
+                            const struct claret_outputs *want, char where[200]);
 /* Changes an output (tests of the comparison). */
-enum claret_status claret_subject_spoil(struct claret_subject *subject);
+void claret_outputs_spoil(struct claret_outputs *outputs);
 /* Seconds that the node's launches take, the mean over as many runs as fill about `least` seconds. */
 enum claret_status claret_subject_time(struct claret_subject *subject, double least, double *seconds);
 
