@@ -19,6 +19,7 @@ struct saved {
     char *paths[MAX_FILES];
     int count;
     struct claret_records records; /* the file that is being looked at */
+    json_t *root;                  /* the same, for the device's texts */
     struct claret_device_desc device;
     struct claret_rt *rt; /* knows the kernels, has no device */
 };
@@ -78,8 +79,9 @@ static bool has_part(const char *text, const char *part)
  * broken, which is said. */
 static bool open_file(struct saved *saved, int index)
 {
-    json_t *root = json_load_file(saved->paths[index], JSON_REJECT_DUPLICATES, NULL);
-    const json_t *device = json_object_get(root, "device");
+    json_decref(saved->root);
+    saved->root = json_load_file(saved->paths[index], JSON_REJECT_DUPLICATES, NULL);
+    const json_t *device = json_object_get(saved->root, "device");
     const char *wanted = saved->args->value[TUNE_FLAG_DEVICE] ? saved->args->value[TUNE_FLAG_DEVICE] : "";
     claret_device_desc_default(&saved->device);
     saved->device.name = claret_record_text(device, "name");
@@ -94,7 +96,6 @@ static bool open_file(struct saved *saved, int index)
         claret_records_close(&saved->records);
         fine = false;
     }
-    json_decref(root);
     return fine;
 }
 
@@ -252,5 +253,6 @@ int tune_saved(const struct tool_args *args)
     for (int i = 0; i < saved.count; i++)
         free(saved.paths[i]);
     claret_rt_close(saved.rt);
+    json_decref(saved.root);
     return code;
 }
