@@ -7,8 +7,8 @@
     X(kind)                                                                                                  \
     X(compute_units)                                                                                         \
     X(global_mem)                                                                                            \
-    X(local_mem) X(max_alloc) X(mem_align) X(max_work_group) X(max_item[0]) X(max_item[1]) X(max_item[2])    \
-        X(float_width)
+    X(local_mem)                                                                                             \
+    X(max_alloc) X(mem_align) X(max_work_group) X(max_item[0]) X(max_item[1]) X(max_item[2]) X(float_width)
 #define DEVICE_FLAGS(X) X(fp16) X(fp64) X(subgroups) X(unified) X(clblast)
 
 #define GRAPH_FLAGS(X) X(training) X(fuse) X(fuse_update) X(channels_last) X(f32_images) X(nesterov)

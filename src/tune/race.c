@@ -102,12 +102,14 @@ static json_t *choices_of(const struct claret_search *search, const struct clare
 }
 
 enum claret_status claret_race_prepare(struct claret_search *search, const struct claret_target *target,
-                                       int slot, const char *choice, char **fault, json_t **prepared)
+                                       int slot, const char *choice, bool everywhere, char **fault,
+                                       json_t **prepared)
 {
     json_t *answer = NULL;
     json_t *request =
-        json_pack("{s:s,s:i,s:i,s:s,s:o}", "op", "prepare", "slot", slot, "node", target->node, "solver",
-                  target->is_gemm ? target->host : choice, "choices", choices_of(search, target, choice));
+        json_pack("{s:s,s:i,s:i,s:b,s:s,s:o}", "op", "prepare", "slot", slot, "node", target->node,
+                  "everywhere", everywhere, "solver", target->is_gemm ? target->host : choice, "choices",
+                  choices_of(search, target, choice));
     if (target->is_gemm)
         set_text(request, "gemm", choice);
     *fault = NULL;

@@ -39,10 +39,11 @@ const char *claret_answer_fault(const json_t *answer);
 void claret_search_say(struct claret_search *search, bool progress, const char *format, ...)
     CLARET_PRINTF(3, 4);
 
-/* Prepares the choice in that slot: built and found right. *fault (malloc'ed; NULL: fine). `prepared` may be
- * NULL. */
+/* Prepares the choice in that slot: built, and found right at the problem's size, with `everywhere` also at
+ * one that fits no tile. *fault (malloc'ed; NULL: fine). `prepared` may be NULL. */
 enum claret_status claret_race_prepare(struct claret_search *search, const struct claret_target *target,
-                                       int slot, const char *choice, char **fault, json_t **prepared);
+                                       int slot, const char *choice, bool everywhere, char **fault,
+                                       json_t **prepared);
 /* Times the racers in slots 0 …, in turn, `rounds` times; the medians come out. *lost: the slot whose racer
  * brought the worker down, with *fault (malloc'ed); -1: none. */
 enum claret_status claret_race_run(struct claret_search *search, struct claret_racer *racers, int count,

@@ -29,7 +29,8 @@ static bool out_of_time(const struct claret_search *search, double end)
 static enum claret_status prepare_default(struct claret_trials *trials)
 {
     char *fault = NULL;
-    CLARET_TRY(claret_race_prepare(trials->search, trials->target, 0, trials->target->normal, &fault, NULL));
+    CLARET_TRY(
+        claret_race_prepare(trials->search, trials->target, 0, trials->target->normal, false, &fault, NULL));
     if (!fault)
         return CLARET_OK;
     enum claret_status status = claret_fail(CLARET_OPENCL, "the default itself, %s, does not work: %s",
@@ -43,7 +44,7 @@ static enum claret_status screen(struct claret_trials *trials, const char *choic
     struct claret_search *search = trials->search;
     struct claret_racer racers[2] = {{.runs = 0}};
     int lost;
-    CLARET_TRY(claret_race_prepare(search, trials->target, 1, choice, fault, NULL));
+    CLARET_TRY(claret_race_prepare(search, trials->target, 1, choice, false, fault, NULL));
     if (*fault)
         return CLARET_OK;
     CLARET_TRY(claret_race_run(search, racers, 2, 1, LEAST, &lost, fault));
@@ -93,32 +94,66 @@ static double ratio_or_one(const struct claret_trials *trials, const char *choic
     return isnan(ratio) ? INFINITY : ratio;
 }
 
-/* Each parameter in turn, the others as they are, as long as that helps. *complete stays as it is unless the
- * time was not enough. */
+/* Where a search for better parameters is. */
+struct descent {
+    struct claret_trials *trials;
+    double end;
+    bool *complete; /* set to false where the time was not enough */
+    char current[CLARET_CHOICE_TEXT], best[CLARET_CHOICE_TEXT];
+};
+
+/* The values of a tunable from index `from` on, as long as no two in a row fail to be better. */
+static enum claret_status walk(struct descent *descent, const struct claret_tunable *tunable, int from,
+                               int step)
+{
+    char varied[CLARET_CHOICE_TEXT];
+    int worse = 0;
+    for (int v = from; v >= 0 && v < CLARET_MAX_TUNABLE_VALUES && tunable->values[v] && worse < 2;
+         v += step) {
+        if (!claret_target_vary(descent->trials->target, descent->current, tunable->name, tunable->values[v],
+                                varied))
+            continue;
+        if (out_of_time(descent->trials->search, descent->end) &&
+            isnan(claret_trials_ratio(descent->trials, varied))) {
+            *descent->complete = false;
+            return CLARET_OK;
+        }
+        CLARET_TRY(try_choice(descent->trials, varied, false));
+        if (ratio_or_one(descent->trials, varied) < BETTER * ratio_or_one(descent->trials, descent->best)) {
+            snprintf(descent->best, sizeof descent->best, "%s", varied);
+            worse = 0;
+        } else {
+            worse++;
+        }
+    }
+    return CLARET_OK;
+}
+
+/* Each parameter in turn, up and down from where it is, the others as they are, as long as that helps. */
 static enum claret_status descend(struct claret_trials *trials, const char *start, double end, bool *complete)
 {
-    const struct claret_target *target = trials->target;
-    char current[CLARET_CHOICE_TEXT], varied[CLARET_CHOICE_TEXT], best[CLARET_CHOICE_TEXT];
+    struct descent descent = {.trials = trials, .end = end, .complete = complete};
     bool moved = true;
-    snprintf(current, sizeof current, "%s", start);
+    snprintf(descent.current, sizeof descent.current, "%s", start);
     while (moved) {
-        const struct claret_tunable *tunables = claret_target_tunables(target, current);
+        const struct claret_tunable *tunables = claret_target_tunables(trials->target, descent.current);
         moved = false;
         for (int t = 0; tunables && tunables[t].name; t++) {
-            snprintf(best, sizeof best, "%s", current);
-            for (int v = 0; v < CLARET_MAX_TUNABLE_VALUES && tunables[t].values[v]; v++) {
-                if (!claret_target_vary(target, current, tunables[t].name, tunables[t].values[v], varied))
-                    continue;
-                if (out_of_time(trials->search, end) && isnan(claret_trials_ratio(trials, varied))) {
-                    *complete = false;
-                    return CLARET_OK;
-                }
-                CLARET_TRY(try_choice(trials, varied, false));
-                if (ratio_or_one(trials, varied) < BETTER * ratio_or_one(trials, best))
-                    snprintf(best, sizeof best, "%s", varied);
-            }
-            moved |= strcmp(best, current) != 0;
-            snprintf(current, sizeof current, "%s", best);
+            int64_t value = claret_target_value(trials->target, descent.current, tunables[t].name);
+            int above = 0;
+            while (above < CLARET_MAX_TUNABLE_VALUES && tunables[t].values[above] &&
+                   tunables[t].values[above] <= value)
+                above++;
+            int below = above - 1;
+            if (below >= 0 && tunables[t].values[below] == value)
+                below--;
+            if (value == 0)
+                continue;
+            snprintf(descent.best, sizeof descent.best, "%s", descent.current);
+            CLARET_TRY(walk(&descent, &tunables[t], above, 1));
+            CLARET_TRY(walk(&descent, &tunables[t], below, -1));
+            moved |= strcmp(descent.best, descent.current) != 0;
+            snprintf(descent.current, sizeof descent.current, "%s", descent.best);
         }
     }
     return CLARET_OK;
@@ -138,7 +173,7 @@ static enum claret_status finals(struct claret_trials *trials, bool complete)
         names[count++] = next;
     for (int i = 0; status == CLARET_OK && i < count; i++) {
         snprintf(racers[i].choice, sizeof racers[i].choice, "%s", names[i]);
-        status = claret_race_prepare(search, target, i, names[i], &fault, &racers[i].prepared);
+        status = claret_race_prepare(search, target, i, names[i], true, &fault, &racers[i].prepared);
         lost = fault && lost < 0 ? i : lost;
     }
     if (status == CLARET_OK && !fault)

@@ -12,7 +12,6 @@ enum claret_status claret_target_node(const struct claret_plan *plan, const stru
     struct claret_text key = {0};
     *target = (struct claret_target){.plan = plan, .device = device, .node = node};
     snprintf(target->normal, sizeof target->normal, "%s", plan->choices[node].solver);
-    target->normal_params = plan->choices[node].params;
     claret_problem_key(&problem, &key);
     return claret_text_take(&key, &target->key);
 }
@@ -26,7 +25,6 @@ enum claret_status claret_target_gemm(const struct claret_plan *plan, const stru
         .plan = plan, .device = device, .node = gemm->node, .is_gemm = true, .gemm = gemm->call};
     snprintf(target->host, sizeof target->host, "%s", host);
     snprintf(target->normal, sizeof target->normal, "%s", gemm->choice.solver);
-    target->normal_params = gemm->choice.params;
     claret_gemm_key(&gemm->call, &key);
     return claret_text_take(&key, &target->key);
 }
@@ -100,12 +98,46 @@ bool claret_target_has_choice(const struct claret_target *target)
 
 /* ---- other parameters ---- */
 
-static int64_t normal_value(const struct claret_target *target, const char *name)
+static int64_t asked(const struct claret_params *params, const char *name)
 {
-    for (int i = 0; i < target->normal_params.count; i++)
-        if (strcmp(target->normal_params.param[i].name, name) == 0)
-            return target->normal_params.param[i].value;
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->param[i].name, name) == 0)
+            return params->param[i].value;
     return 0;
+}
+
+/* Of a GEMM's choice: as it was made for a GEMM of this kind. */
+static int64_t asked_of_gemm(const struct claret_target *target, const struct claret_plan *plan,
+                             const char *name)
+{
+    struct claret_text key = {0};
+    int64_t value = 0;
+    for (int i = 0; i < plan->gemm_count && !value; i++) {
+        claret_text_drop(&key);
+        claret_gemm_key(&plan->gemms[i].call, &key);
+        if (plan->gemms[i].node == target->node && !key.failed && strcmp(key.data, target->key) == 0)
+            value = asked(&plan->gemms[i].choice.params, name);
+    }
+    claret_text_drop(&key);
+    return value;
+}
+
+int64_t claret_target_value(const struct claret_target *target, const char *choice, const char *name)
+{
+    const char *node = target->plan->graph->nodes[target->node].name;
+    char gemm[CLARET_CHOICE_TEXT + 8];
+    snprintf(gemm, sizeof gemm, "gemm:%s", choice);
+    const struct claret_plan_force force[2] = {{node, target->is_gemm ? target->host : choice}, {node, gemm}};
+    const struct claret_plan_options options = {
+        .device = target->device, .force = force, .force_count = target->is_gemm ? 2 : 1};
+    struct claret_plan *plan = NULL;
+    int64_t value = 0;
+    if (claret_plan_create(target->plan->graph, &options, &plan) == CLARET_OK)
+        value = target->is_gemm ? asked_of_gemm(target, plan, name)
+                                : asked(&plan->choices[target->node].params, name);
+    claret_plan_destroy(plan);
+    claret_error_clear();
+    return value;
 }
 
 bool claret_target_vary(const struct claret_target *target, const char *choice, const char *name,
@@ -128,6 +160,5 @@ bool claret_target_vary(const struct claret_target *target, const char *choice, 
     snprintf(varied, CLARET_CHOICE_TEXT, "%.*s:%s", (int)strcspn(choice, ":"), choice,
              text.failed ? "" : text.data);
     claret_text_drop(&text);
-    bool normal = strcmp(choice, target->normal) == 0 && value == normal_value(target, name);
-    return strcmp(varied, choice) != 0 && !normal && claret_target_applicable(target, varied, reason);
+    return strcmp(varied, choice) != 0 && claret_target_applicable(target, varied, reason);
 }

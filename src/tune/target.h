@@ -15,7 +15,6 @@ struct claret_target {
     struct claret_gemm_call gemm;
     char host[CLARET_CHOICE_TEXT];   /* of a GEMM: the node's choice that it is part of */
     char normal[CLARET_CHOICE_TEXT]; /* what is taken untuned */
-    struct claret_params normal_params;
     char *key;
 };
 
@@ -33,7 +32,10 @@ const struct claret_tunable *claret_target_tunables(const struct claret_target *
 bool claret_target_applicable(const struct claret_target *target, const char *choice, char reason[128]);
 /* Whether there is anything to choose. */
 bool claret_target_has_choice(const struct claret_target *target);
-/* The choice with that parameter changed; false: it is the same, the default, or not applicable. */
+/* What the parameter is in that choice, given or by the solver's default; 0: the solver does not ask for it.
+ */
+int64_t claret_target_value(const struct claret_target *target, const char *choice, const char *name);
+/* The choice with that parameter changed; false: it is the same, or not applicable. */
 bool claret_target_vary(const struct claret_target *target, const char *choice, const char *name,
                         int64_t value, char varied[CLARET_CHOICE_TEXT]);
 

@@ -301,7 +301,8 @@ static enum claret_status prepare(struct worker *worker, const json_t *request, 
     CLARET_TRY(verify(worker, request, size, subject, node, where));
     if (!where[0]) {
         json_array_append_new(verified, json_string(size->name));
-        CLARET_TRY(verify_off(worker, request, node, &off, where));
+        if (json_is_true(json_object_get(request, "everywhere")))
+            CLARET_TRY(verify_off(worker, request, node, &off, where));
         if (off)
             json_array_append_new(verified, json_string(worker->sizes[1].name));
     }

@@ -4,8 +4,8 @@
  *   {"op": "open", "device", "cache_dir", "kernel_dir", "probe": bool}   -> {"device": {...}}
  *   {"op": "graph", "text", "file", "options": {...}}                    -> {}
  *   {"op": "profile"}                                                    -> {"nodes": [seconds, ...]}
- *   {"op": "prepare", "slot", "node", "choices": {key: choice}, "key"}   -> {"phase": "run"}, then
- *        {"sources": [...], "verified": [...]} or {"fault": "..."}
+ *   {"op": "prepare", "slot", "node", "solver", "gemm", "choices": {key: choice}, "everywhere": bool}
+ *        -> {"phase": "run"}, then {"sources": [...], "hash", "verified": [...]}
  *   {"op": "time", "slot", "least"}                                      -> {"seconds"}
  *   {"op": "drop", "slot"}                                               -> {}
  *   {"op": "hash", "sources": [...]}                                     -> {"hash"}
