@@ -35,7 +35,8 @@ double claret_conv_flops(const struct claret_conv *conv);
 bool claret_conv_has_relu(const struct claret_node *node);
 int claret_conv_mask(const struct claret_node *node);
 
-/* conv2d_im2col.c, conv2d_direct.c */
+/* conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c */
+extern const struct claret_solver claret_conv_winograd, claret_conv_winograd_dx, claret_conv_winograd_dw;
 extern const struct claret_solver claret_conv_im2col, claret_conv_im2col_dx, claret_conv_im2col_dw;
 extern const struct claret_solver claret_conv_im2col_rows, claret_conv_im2col_rows_dx,
     claret_conv_im2col_rows_dw;

@@ -53,8 +53,15 @@ static int64_t even_rows(int64_t extent, int64_t rows)
     return ceil_div(extent, ceil_div(extent, rows));
 }
 
+static const struct claret_tunable direct_tunables[] = {
+    {"KV", {1, 2, 3, 4}},                              /* vectors of output channels in the register tile */
+    {"PX", {2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 14, 16}}, /* pixels in it */
+    {"OB", {1, 2, 4, 8, 16, 32}},                      /* rows of the output in an item, at most */
+    {.name = NULL},
+};
+
 static struct direct direct_problem(const struct claret_conv *conv, bool transposed,
-                                    const struct claret_device_desc *device)
+                                    const struct claret_device_desc *device, struct claret_params *params)
 {
     struct direct direct = {.conv = *conv,
                             .transposed = transposed,
@@ -66,14 +73,14 @@ static struct direct direct_problem(const struct claret_conv *conv, bool transpo
                             .ow = transposed ? conv->w : conv->ow};
     int64_t phases = transposed ? conv->stride[1] : 1, rows = direct.oh;
     direct.lanes = claret_vector_lanes(device, direct.k);
-    direct.kv = direct.k > direct.lanes ? 2 : 1;
-    direct.px =
-        claret_vector_split(ceil_div(direct.ow, phases), claret_vector_tile(device) * 2 / 3 / direct.kv);
+    direct.kv = (int)claret_param(params, "KV", direct.k > direct.lanes ? 2 : 1);
+    int room = claret_vector_tile(device) * 2 / 3 / direct.kv;
+    direct.px = (int)claret_param(params, "PX", claret_vector_split(ceil_div(direct.ow, phases), room));
     while (rows > 1 &&
            (row_bytes(&direct, rows) > LOCAL_BYTES ||
             conv->n * ceil_div(direct.oh, rows) < ITEMS_PER_UNIT * (int64_t)device->compute_units))
         rows--;
-    direct.ob = even_rows(direct.oh, rows);
+    direct.ob = claret_param(params, "OB", even_rows(direct.oh, rows));
     return direct;
 }
 
@@ -97,13 +104,24 @@ static bool fits(const struct claret_device_desc *device, int64_t bytes, char re
     return fine;
 }
 
+/* Whether `rows` by `kv` vectors of `k` channels are a tile that anyone would want. */
+static bool tile_fits(const struct claret_device_desc *device, int rows, int kv, int64_t k, int lanes,
+                      char reason[128])
+{
+    bool fine = rows * kv <= claret_vector_tile(device) * 4 / 3 && (kv == 1 || (kv - 1) * lanes < k);
+    if (!fine)
+        snprintf(reason, 128, "a tile of %d times %d vectors is too large", rows, kv);
+    return fine;
+}
+
 static bool direct_applicable(const struct claret_problem *problem, const struct claret_conv *conv,
                               bool transposed, char reason[128])
 {
     if (!claret_vector_device(problem->device, reason))
         return false;
-    struct direct direct = direct_problem(conv, transposed, problem->device);
-    return fits(problem->device, row_bytes(&direct, direct.ob), reason) &&
+    struct direct direct = direct_problem(conv, transposed, problem->device, problem->params);
+    return tile_fits(problem->device, direct.px, direct.kv, direct.k, direct.lanes, reason) &&
+           fits(problem->device, row_bytes(&direct, direct.ob), reason) &&
            claret_vector_workspace(problem->device, panel_floats(&direct), reason);
 }
 
@@ -187,7 +205,7 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->out[0]));
-    struct direct direct = direct_problem(&conv, false, claret_emit_device(emit));
+    struct direct direct = direct_problem(&conv, false, claret_emit_device(emit), claret_emit_params(emit));
     emit_direct(emit, "convolution", &direct, node->in[0], -1, node->in[1],
                 node->in_count > 2 ? node->in[2] : -1, claret_conv_has_relu(node), node->out[0]);
 }
@@ -196,7 +214,7 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->out[0]),
                                                   claret_emit_tensor(emit, node->in[0]));
-    struct direct direct = direct_problem(&conv, true, claret_emit_device(emit));
+    struct direct direct = direct_problem(&conv, true, claret_emit_device(emit), claret_emit_params(emit));
     emit_direct(emit, "convolution", &direct, node->in[0], claret_conv_mask(node), node->in[1], -1, false,
                 node->out[0]);
 }
@@ -224,28 +242,39 @@ static int64_t gradient_bytes(const struct gradient *gradient)
            (dy + gradient->mc + gradient->lanes) * (int64_t)sizeof(float);
 }
 
+static const struct claret_tunable gradient_tunables[] = {
+    {"KV", {1, 2}},                             /* vectors of output channels in the register tile */
+    {"MC", {2, 3, 4, 6, 8, 9, 10, 12, 16, 24}}, /* values of x in it */
+    {"OB", {1, 2, 4, 8, 16, 32}},               /* rows of dy at a time, at most */
+    {"CHUNK", {1, 2, 4, 8, 16, 32, 64}},        /* images that one item adds */
+    {.name = NULL},
+};
+
 static struct gradient gradient_problem(const struct claret_conv *conv,
-                                        const struct claret_device_desc *device)
+                                        const struct claret_device_desc *device, struct claret_params *params)
 {
     struct gradient gradient = {.conv = *conv, .lanes = claret_vector_lanes(device, conv->k)};
     int room = claret_vector_tile(device);
-    gradient.kv = conv->k > gradient.lanes ? 2 : 1;
+    gradient.kv = (int)claret_param(params, "KV", conv->k > gradient.lanes ? 2 : 1);
     int64_t kt = gradient.kv * gradient.lanes;
     gradient.ob = even_rows(conv->oh, DY_BYTES / (conv->ow * kt * (int64_t)sizeof(float)));
     gradient.cg = conv->c;
     while (gradient.ob > 1 && x_bytes(conv, gradient.ob, 16) > LOCAL_BYTES)
         gradient.ob--;
+    gradient.ob = claret_param(params, "OB", gradient.ob);
     while (gradient.cg > 16 && x_bytes(conv, gradient.ob, gradient.cg) > LOCAL_BYTES)
         gradient.cg = ceil_div(gradient.cg / 2, 16) * 16;
     gradient.groups = ceil_div(conv->c, gradient.cg);
     gradient.tiles = ceil_div(conv->k, kt);
     int64_t segments = conv->dilation[1] == 1 ? 1 : conv->s;
     int64_t length = conv->s * gradient.cg / segments;
-    gradient.mc =
+    int mc =
         length * gradient.kv <= room ? (int)length : claret_vector_split(length, room * 2 / 3 / gradient.kv);
+    gradient.mc = (int)claret_param(params, "MC", mc);
     int64_t wanted =
         ceil_div(ITEMS_PER_UNIT * (int64_t)device->compute_units, gradient.tiles * gradient.groups);
-    gradient.chunk = ceil_div(conv->n, wanted < conv->n ? wanted : conv->n);
+    gradient.chunk = claret_param(params, "CHUNK", ceil_div(conv->n, wanted < conv->n ? wanted : conv->n));
+    gradient.chunk = gradient.chunk < conv->n ? gradient.chunk : conv->n;
     gradient.chunks = ceil_div(conv->n, gradient.chunk);
     gradient.part = conv->r * segments * ceil_div(length, gradient.mc) * gradient.mc * kt + kt;
     return gradient;
@@ -261,8 +290,9 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
     struct claret_conv conv = problem_of(problem, problem->node->in[0], problem->node->in[1]);
     if (!claret_vector_device(problem->device, reason))
         return false;
-    struct gradient gradient = gradient_problem(&conv, problem->device);
-    return fits(problem->device, gradient_bytes(&gradient), reason) &&
+    struct gradient gradient = gradient_problem(&conv, problem->device, problem->params);
+    return tile_fits(problem->device, gradient.mc, gradient.kv, conv.k, gradient.lanes, reason) &&
+           fits(problem->device, gradient_bytes(&gradient), reason) &&
            claret_vector_workspace(problem->device, part_floats(&gradient), reason);
 }
 
@@ -293,7 +323,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->in[1]));
-    struct gradient gradient = gradient_problem(&conv, claret_emit_device(emit));
+    struct gradient gradient = gradient_problem(&conv, claret_emit_device(emit), claret_emit_params(emit));
     int mask = claret_conv_mask(node);
     bool bias = node->out_count > 1;
     int64_t elements = part_floats(&gradient);
@@ -318,9 +348,18 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_emit_cost(emit, (double)elements, 4.0 * (double)elements);
 }
 
-const struct claret_solver claret_conv_direct = {
-    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = forward_applicable, .emit = forward_emit};
-const struct claret_solver claret_conv_direct_dx = {
-    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = dx_applicable, .emit = dx_emit};
-const struct claret_solver claret_conv_direct_dw = {
-    .name = "direct", .layout = CLARET_LAYOUT_NHWC, .applicable = dw_applicable, .emit = dw_emit};
+const struct claret_solver claret_conv_direct = {.name = "direct",
+                                                 .layout = CLARET_LAYOUT_NHWC,
+                                                 .applicable = forward_applicable,
+                                                 .emit = forward_emit,
+                                                 .tunables = direct_tunables};
+const struct claret_solver claret_conv_direct_dx = {.name = "direct",
+                                                    .layout = CLARET_LAYOUT_NHWC,
+                                                    .applicable = dx_applicable,
+                                                    .emit = dx_emit,
+                                                    .tunables = direct_tunables};
+const struct claret_solver claret_conv_direct_dw = {.name = "direct",
+                                                    .layout = CLARET_LAYOUT_NHWC,
+                                                    .applicable = dw_applicable,
+                                                    .emit = dw_emit,
+                                                    .tunables = gradient_tunables};

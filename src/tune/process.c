@@ -12,7 +12,8 @@
 
 #include "base/clock.h"
 
-#define OUT 3 /* where the worker writes its answers: drivers print to the first three */
+#define OUT 3     /* where the worker writes its answers: drivers print to the first three */
+#define SLICE 100 /* milliseconds between two looks at the clock */
 #define LINE_LIMIT ((size_t)16 << 20)
 
 extern char **environ;
@@ -119,22 +120,27 @@ static bool room(struct claret_worker *worker)
     return true;
 }
 
-/* Waits for a whole line; it is at the buffer's start, its end a NUL. */
-static enum heard hear(struct claret_worker *worker, double until)
+/* Waits for a whole line; it is at the buffer's start, its end a NUL. Time in which this process did not run
+ * either (the machine was suspended, say) is nobody's fault and does not count. */
+static enum heard hear(struct claret_worker *worker, double limit)
 {
+    double waited = 0;
     for (;;) {
         char *end = worker->used ? memchr(worker->buffer, '\n', worker->used) : NULL;
         if (end) {
             *end = '\0';
             return HEARD_LINE;
         }
-        double left = until - claret_clock();
         if (worker->stop && *worker->stop)
             return HEARD_STOP;
-        if (left <= 0)
+        if (waited >= limit)
             return HEARD_LATE;
         struct pollfd ready = {.fd = worker->from, .events = POLLIN};
-        if (poll(&ready, 1, left > 0.2 ? 200 : (int)(1000 * left) + 1) <= 0)
+        double start = claret_clock();
+        int count = poll(&ready, 1, SLICE);
+        double slice = claret_clock() - start;
+        waited += slice < 2e-3 * SLICE ? slice : 2e-3 * SLICE;
+        if (count <= 0)
             continue;
         if (!room(worker))
             return HEARD_END;
@@ -186,7 +192,7 @@ enum claret_status claret_worker_ask(struct claret_worker *worker, json_t *reque
     json_decref(request);
     *answer = NULL;
     for (;;) {
-        enum heard heard = sent ? hear(worker, claret_clock() + limit) : HEARD_END;
+        enum heard heard = sent ? hear(worker, limit) : HEARD_END;
         if (heard == HEARD_STOP || (heard == HEARD_END && worker->stop && *worker->stop))
             return claret_fail(CLARET_STOPPED, "stopped");
         if (heard == HEARD_LATE) {

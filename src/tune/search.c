@@ -29,8 +29,12 @@ static bool out_of_time(const struct claret_search *search, double end)
 static enum claret_status prepare_default(struct claret_trials *trials)
 {
     char *fault = NULL;
-    CLARET_TRY(
-        claret_race_prepare(trials->search, trials->target, 0, trials->target->normal, false, &fault, NULL));
+    json_t *prepared = NULL;
+    CLARET_TRY(claret_race_prepare(trials->search, trials->target, 0, trials->target->normal, false, &fault,
+                                   &prepared));
+    if (!fault)
+        claret_trials_sources(trials, prepared);
+    json_decref(prepared);
     if (!fault)
         return CLARET_OK;
     enum claret_status status = claret_fail(CLARET_OPENCL, "the default itself, %s, does not work: %s",
@@ -181,8 +185,8 @@ static enum claret_status finals(struct claret_trials *trials, bool complete, in
     if (status == CLARET_OK && !fault)
         status = claret_race_run(search, racers, count, FINAL_ROUNDS, 2 * LEAST, &lost, &fault);
     if (status == CLARET_OK && fault) {
-        /* It was fine before: without it once more. The default itself may have met a moment when the machine had
-         * other things to do. */
+        /* It was fine before: without it once more. The default itself may have met a moment when the machine
+         * had other things to do. */
         if (lost > 0)
             status = claret_trials_add(trials, racers[lost].choice, NULL, 0, fault);
         else if (attempts <= 1)

@@ -116,6 +116,18 @@ enum claret_status claret_trials_begin(struct claret_search *search, const struc
     return CLARET_OK;
 }
 
+static void set_sources(json_t *record, const json_t *prepared)
+{
+    json_object_set(record, "sources", json_object_get(prepared, "sources"));
+    json_object_set_new(record, "kernel_hash", json_string(claret_record_text(prepared, "hash")));
+}
+
+void claret_trials_sources(struct claret_trials *trials, const json_t *prepared)
+{
+    if (claret_record_text(trials->record, "kernel_hash")[0] == '\0')
+        set_sources(trials->record, prepared);
+}
+
 json_t *claret_trials_find(const struct claret_trials *trials, const char *choice)
 {
     const json_t *list = json_object_get(trials->record, "trials");
@@ -185,8 +197,7 @@ enum claret_status claret_trials_end(struct claret_trials *trials, const struct 
     json_object_set_new(record, "runs", json_integer(winner->runs));
     json_object_set_new(record, "default_seconds", json_real(default_seconds));
     json_object_set(record, "verified", json_object_get(winner->prepared, "verified"));
-    json_object_set(record, "sources", json_object_get(winner->prepared, "sources"));
-    json_object_set_new(record, "kernel_hash", json_string(claret_record_text(winner->prepared, "hash")));
+    set_sources(record, winner->prepared);
     json_object_set_new(record, "driver", json_string(trials->search->device.driver));
     json_object_set_new(record, "complete", json_boolean(complete));
     set_date(record);

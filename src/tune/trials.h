@@ -15,6 +15,8 @@ struct claret_trials {
 /* Takes up the target's record, or begins one. *done: it is complete, with these kernels and this driver. */
 enum claret_status claret_trials_begin(struct claret_search *search, const struct claret_target *target,
                                        struct claret_trials *trials, bool *done);
+/* Of a record that is begun: the kernels that it is about, for now the default's. */
+void claret_trials_sources(struct claret_trials *trials, const json_t *prepared);
 /* The trial of that choice; NULL: none. */
 json_t *claret_trials_find(const struct claret_trials *trials, const char *choice);
 /* Its seconds by the default's; INFINITY: a fault; NAN: not tried. */

@@ -191,7 +191,6 @@ class Search(Case):
         self.assertFalse(os.path.exists(self.record_file() + ".trying"))
         choices = [trial["choice"] for trial in self.record_of(self.load(), "conv2d_relu_pool")["trials"]]
         self.assertNotIn("rows:KT=1", choices)
-        self.assertTrue(choices)
 
     def test_stopped_and_resumed(self):
         process = self.start(*RUN)
