@@ -372,7 +372,14 @@ static enum claret_status tune_all(struct claret_search *search, struct problem 
         left -= problems[i].seconds;
         if (out_of_time(search, search->end))
             break;
-        CLARET_TRY(tune(search, &problems[i].target, now + fmax(share, LEAST_SHARE)));
+        enum claret_status status = tune(search, &problems[i].target, now + fmax(share, LEAST_SHARE));
+        if (status == CLARET_OPENCL) {
+            claret_search_say(search, false, "%s is left as it is: %s",
+                              search->graph->nodes[problems[i].target.node].name, claret_error());
+            claret_error_clear();
+        } else if (status != CLARET_OK) {
+            return status;
+        }
     }
     return search->options->stop && *search->options->stop ? claret_fail(CLARET_STOPPED, "stopped")
                                                            : CLARET_OK;

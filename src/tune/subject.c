@@ -120,6 +120,29 @@ static enum claret_status write_stage(struct claret_subject *subject)
     return status;
 }
 
+/* The normalisation by mean and std of 0.5. */
+static enum claret_status write_table(struct claret_subject *subject)
+{
+    const struct claret_graph *graph = subject->graph;
+    const int channels = (int)graph->spec->input[0];
+    float *values = malloc((size_t)channels * 256 * sizeof *values); /* (channels, 256) */
+    float *table = malloc((size_t)channels * CLARET_TABLE_ROW * sizeof *table);
+    float *half = malloc((size_t)channels * sizeof *half);
+    enum claret_status status = values && table && half ? CLARET_OK : claret_no_memory();
+    for (int i = 0; status == CLARET_OK && i < channels * 256; i++) {
+        half[i / 256] = 0.5f;
+        values[i] = claret_normalise(i % 256, 0.5f, 0.5f, 2.0f);
+    }
+    if (status == CLARET_OK && graph->table >= 0) {
+        claret_stage_table(values, half, half, channels, table);
+        status = write_place(subject, graph->table, table);
+    }
+    free(values);
+    free(table);
+    free(half);
+    return status;
+}
+
 static enum claret_status write_state(struct claret_subject *subject)
 {
     const struct claret_graph *graph = subject->graph;
@@ -127,7 +150,7 @@ static enum claret_status write_state(struct claret_subject *subject)
     uint32_t words[CLARET_STEP_WORDS] = {0};
     CLARET_TRY(write_place(subject, graph->step, words));
     CLARET_TRY(write_stage(subject));
-    CLARET_TRY(write_random(subject, graph->table, 1, 1));
+    CLARET_TRY(write_table(subject));
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         CLARET_TRY(write_random(subject, whole[i], 0, 0));
     for (int i = 0; i < graph->param_count; i++)
