@@ -207,12 +207,14 @@ enum claret_status claret_worker_ask(struct claret_worker *worker, json_t *reque
         json_t *line = take_line(worker);
         if (!line)
             return claret_fail(CLARET_INTERNAL, "the worker's answer is not JSON");
-        if (!json_object_get(line, "phase")) {
+        const char *phase = json_string_value(json_object_get(line, "phase"));
+        if (!phase) {
             *answer = line;
             return CLARET_OK;
         }
+        bool runs = strcmp(phase, "run") == 0;
+        limit = runs ? limits->run : limits->compile;
+        doing = runs ? "running" : "compiling";
         json_decref(line);
-        limit = limits->run;
-        doing = "running";
     }
 }

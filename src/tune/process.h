@@ -18,7 +18,8 @@ struct claret_worker {
     const volatile sig_atomic_t *stop; /* set: asking ends at once */
 };
 
-/* Limits of a request in seconds: until it answers, or, with two phases, until {"phase"} and from then on. */
+/* Limits in seconds, from one line of the answer to the next: of compiling, which a request begins with, and
+ * of running, as its {"phase"} tells. */
 struct claret_worker_limits {
     double compile, run;
 };

@@ -39,6 +39,9 @@ const char *claret_answer_fault(const json_t *answer);
 void claret_search_say(struct claret_search *search, bool progress, const char *format, ...)
     CLARET_PRINTF(3, 4);
 
+/* Looks for better parameters of CLBlast for the network's GEMMs (clblast.c). */
+enum claret_status claret_search_clblast(struct claret_search *search);
+
 /* Prepares the choice in that slot: built, and found right at the problem's size, with `everywhere` also at
  * one that fits no tile. *fault (malloc'ed; NULL: fine). `prepared` may be NULL. */
 enum claret_status claret_race_prepare(struct claret_search *search, const struct claret_target *target,

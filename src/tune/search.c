@@ -494,6 +494,8 @@ static enum claret_status run(struct claret_search *search)
         status = tune_all(search, problems, count);
     if (status == CLARET_OK)
         status = measure_step(search, problems, count, all);
+    if (status == CLARET_OK && search->options->probe_clblast && search->device.clblast)
+        status = claret_search_clblast(search);
     for (int i = 0; i < count; i++)
         claret_target_free(&problems[i].target);
     free(problems);

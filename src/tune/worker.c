@@ -8,6 +8,7 @@
 
 #include "graph/network.h"
 #include "tune/describe.h"
+#include "tune/gemms.h"
 #include "tune/subject.h"
 
 #define SLOTS 8
@@ -28,8 +29,11 @@ struct worker {
     int out;
     const char *fault;
     struct claret_rt *rt;
+    struct claret_graph_options options;
     struct size sizes[2]; /* the problem's own, one that fits no tile */
     struct claret_subject slots[SLOTS];
+    struct claret_graph *apart; /* layers apart, of the first size */
+    struct claret_gemms *gemms;
 };
 
 /* ---- answers ---- */
@@ -49,6 +53,12 @@ static void answer(const struct worker *worker, json_t *json)
         done += (size_t)n;
     }
     free(line);
+}
+
+/* Which limit counts from here on: "compile" or "run". */
+static void tell_phase(const struct worker *worker, const char *phase)
+{
+    answer(worker, json_pack("{s:s}", "phase", phase));
 }
 
 static json_t *error_json(const char *key)
@@ -120,13 +130,13 @@ static void drop_size(struct size *size)
 
 static enum claret_status open_graph(struct worker *worker, const json_t *request)
 {
-    struct claret_graph_options options;
-    claret_graph_options_from_json(json_object_get(request, "options"), &options);
-    CLARET_TRY(make_size(request, &options, false, false, &worker->sizes[0]));
+    const struct claret_graph_options *options = &worker->options;
+    claret_graph_options_from_json(json_object_get(request, "options"), &worker->options);
+    CLARET_TRY(make_size(request, options, false, false, &worker->sizes[0]));
     /* Not every network can be made larger (a layer's input may have to be of one size): then less of it, or
      * not at all. */
     for (int images = 1; images >= 0 && !worker->sizes[1].graph; images--)
-        if (make_size(request, &options, true, images, &worker->sizes[1]) != CLARET_OK)
+        if (make_size(request, options, true, images, &worker->sizes[1]) != CLARET_OK)
             drop_size(&worker->sizes[1]);
     claret_error_clear();
     return CLARET_OK;
@@ -176,7 +186,9 @@ static enum claret_status make_want(struct worker *worker, struct size *size, in
         options.force = force;
         options.force_count = 2;
     }
+    tell_phase(worker, "compile");
     CLARET_TRY(claret_subject_create(worker->rt, size->graph, &options, node, &subject));
+    tell_phase(worker, "run");
     enum claret_status status = claret_subject_run(&subject);
     if (status == CLARET_OK)
         status = claret_subject_outputs(&subject, &size->want);
@@ -202,6 +214,7 @@ static enum claret_status verify(struct worker *worker, const json_t *request, s
 {
     struct claret_outputs got = {.count = 0};
     CLARET_TRY(make_want(worker, size, subject->node, wanted));
+    tell_phase(worker, "run");
     if (has_fault(worker, request, "crash"))
         abort();
     while (has_fault(worker, request, "hang"))
@@ -234,6 +247,7 @@ static enum claret_status verify_off(struct worker *worker, const json_t *reques
     if (gemm)
         force[options.force_count++] = (struct claret_plan_force){size->graph->nodes[at].name, gemm_text};
     options.force = force;
+    tell_phase(worker, "compile");
     enum claret_status status = claret_subject_create(worker->rt, size->graph, &options, at, &subject);
     if (status == CLARET_INVALID) {
         claret_error_clear();
@@ -295,9 +309,10 @@ static enum claret_status prepare(struct worker *worker, const json_t *request, 
     }
     claret_subject_destroy(subject);
     CLARET_TRY(claret_subject_create(worker->rt, size->graph, &options, node, subject));
-    answer(worker, json_pack("{s:s}", "phase", "run"));
-    if (node == CLARET_WHOLE_STEP)
+    if (node == CLARET_WHOLE_STEP) {
+        tell_phase(worker, "run");
         return claret_subject_run(subject);
+    }
     CLARET_TRY(verify(worker, request, size, subject, node, where));
     if (!where[0]) {
         json_array_append_new(verified, json_string(size->name));
@@ -377,6 +392,22 @@ static enum claret_status hash(struct worker *worker, const json_t *request, jso
     return CLARET_OK;
 }
 
+/* All GEMMs of the network on CLBlast, by its own parameters or by those given. */
+static enum claret_status time_gemms(struct worker *worker, const json_t *request, json_t *result)
+{
+    double seconds;
+    if (!worker->gemms) {
+        struct claret_graph_options options = worker->options;
+        options.fuse = options.fuse_update = options.channels_last = false;
+        CLARET_TRY(claret_graph_create(worker->sizes[0].network->spec, &options, &worker->apart));
+        CLARET_TRY(claret_gemms_create(worker->rt, worker->apart, &worker->gemms));
+    }
+    CLARET_TRY(claret_gemms_override(worker->rt, json_object_get(request, "parameters")));
+    CLARET_TRY(claret_gemms_time(worker->gemms, &seconds));
+    json_object_set_new(result, "seconds", json_real(seconds));
+    return CLARET_OK;
+}
+
 /* ---- the process ---- */
 
 static enum claret_status serve(struct worker *worker, const json_t *request, json_t *result)
@@ -399,6 +430,8 @@ static enum claret_status serve(struct worker *worker, const json_t *request, js
         return prepare(worker, request, result);
     if (strcmp(op, "time") == 0)
         return time_slot(worker, request, result);
+    if (strcmp(op, "gemms") == 0)
+        return time_gemms(worker, request, result);
     if (strcmp(op, "drop") == 0) {
         claret_subject_destroy(slot_of(worker, request));
         return CLARET_OK;
@@ -425,6 +458,8 @@ enum claret_status claret_worker_run(int in, int out, const char *fault)
     }
     for (int i = 0; i < SLOTS; i++)
         claret_subject_destroy(&worker.slots[i]);
+    claret_gemms_destroy(worker.gemms);
+    claret_graph_destroy(worker.apart);
     drop_size(&worker.sizes[0]);
     drop_size(&worker.sizes[1]);
     claret_rt_close(worker.rt);

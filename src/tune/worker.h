@@ -5,9 +5,10 @@
  *   {"op": "graph", "text", "file", "options": {...}}                    -> {}
  *   {"op": "profile"}                                                    -> {"nodes": [seconds, ...]}
  *   {"op": "prepare", "slot", "node", "solver", "gemm", "choices": {key: choice}, "everywhere": bool}
- *        -> {"phase": "run"}, then {"sources": [...], "hash", "verified": [...]}
+ *        -> some {"phase": "compile"|"run"}, then {"sources": [...], "hash", "verified": [...]}
  *   {"op": "time", "slot", "least"}                                      -> {"seconds"}
  *   {"op": "drop", "slot"}                                               -> {}
+ *   {"op": "gemms", "parameters": {kernel: {name: value}}}               -> {"seconds"}
  *   {"op": "hash", "sources": [...]}                                     -> {"hash"}
  * An answer {"error": "..."} ends what was asked. */
 #ifndef CLARET_TUNE_WORKER_H
