@@ -11,11 +11,12 @@
 #define LEAST 0.006     /* seconds that one timing takes at least: launches are repeated */
 #define SCREEN_ROUNDS 5 /* of a candidate against the default */
 #define FINAL_ROUNDS 15
-#define HOPELESS 1.5    /* times as slow as the default in the first round: no more rounds */
-#define BETTER 0.985    /* of the best so far: worth going on from there */
-#define WIN 0.98        /* of the default's time: what makes another the winner */
-#define NEAR 1.3        /* times the best: a solver whose parameters are worth a look too */
-#define LEAST_SHARE 2.0 /* seconds for a problem, however small its share */
+#define HOPELESS 1.5     /* times as slow as the default in the first round: no more rounds */
+#define BETTER 0.985     /* of the best so far: worth going on from there */
+#define WIN 0.98         /* of the default's time: what makes another the winner */
+#define NEAR 1.3         /* times the best: a solver whose parameters are worth a look too */
+#define SOLVERS_PART 0.5 /* of the budget, where CLBlast's own parameters take the rest */
+#define LEAST_SHARE 2.0  /* seconds for a problem, however small its share */
 
 /* ---- one candidate ---- */
 
@@ -489,12 +490,15 @@ static enum claret_status run(struct claret_search *search)
     if (status == CLARET_OK)
         status = list_problems(search, nodes, problems, &count);
     search->result->problems = count;
-    search->end = claret_clock() + search->options->budget;
+    const double start = claret_clock(), budget = search->options->budget;
+    const bool clblast = search->options->probe_clblast && search->device.clblast;
+    search->end = start + (clblast ? SOLVERS_PART : 1) * budget;
     if (status == CLARET_OK)
         status = tune_all(search, problems, count);
+    search->end = start + budget;
     if (status == CLARET_OK)
         status = measure_step(search, problems, count, all);
-    if (status == CLARET_OK && search->options->probe_clblast && search->device.clblast)
+    if (status == CLARET_OK && clblast)
         status = claret_search_clblast(search);
     for (int i = 0; i < count; i++)
         claret_target_free(&problems[i].target);
