@@ -24,6 +24,8 @@
 #define SEGMENTS ((OW + LANES - 1) / LANES)
 #define TAIL (OW % LANES)
 #define NONE 255
+/* A register tile's channel, or the last one where it reaches beyond. */
+#define CHANNEL(k) (K % KT ? min(k, K - 1) : (k))
 /* Where in a split row the column lies that position j of a window and tap s read. */
 #define COLUMN(j, s) (((j)*SW + (s)*DW) % Q * WQ + ((j)*SW + (s)*DW) / Q)
 
@@ -46,9 +48,13 @@ __kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weig
             for (int t = 0; t < KT; t++)
 #pragma unroll
                 for (int p = 0; p < PI * PJ; p++)
-                    acc[t][p] = HAS_BIAS ? bias[min(k + t, K - 1)] : 0.0f;
-            for (int c = 0; c < C; c++) {
-                __global const float *row = xs + (c * HP + oy * PI * SH) * Q * WQ + segment * LANES;
+                    acc[t][p] = HAS_BIAS ? bias[CHANNEL(k + t)] : 0.0f;
+            __global const float *row = xs + oy * PI * SH * Q * WQ + segment * LANES;
+            __global const float *w[KT]; /* the taps of each channel: what the compiler cannot get wrong */
+#pragma unroll
+            for (int t = 0; t < KT; t++)
+                w[t] = weight + (ulong)CHANNEL(k + t) * C * R * S;
+            for (int c = 0; c < C; c++, row += HP * Q * WQ) {
 #pragma unroll
                 for (int r = 0; r < R; r++)
 #pragma unroll
@@ -57,34 +63,32 @@ __kernel void conv2d_relu_pool(CONST_TENSOR(float, xs), CONST_TENSOR(float, weig
                         for (int p = 0; p < PI * PJ; p++) {
                             const FLOATS v = LOAD(row + (p / PJ * SH + r * DH) * Q * WQ + COLUMN(p % PJ, s));
 #pragma unroll
-                            for (int t = 0; t < KT; t++) {
-                                const float w = weight[((min(k + t, K - 1) * C + c) * R + r) * S + s];
-                                acc[t][p] = fma((FLOATS)w, v, acc[t][p]);
-                            }
+                            for (int t = 0; t < KT; t++)
+                                acc[t][p] = fma((FLOATS)w[t][r * S + s], v, acc[t][p]);
                         }
+#pragma unroll
+                for (int t = 0; t < KT; t++)
+                    w[t] += R * S;
             }
 #pragma unroll
             for (int t = 0; t < KT; t++) {
-                FLOATS best = acc[t][0];
-                INTS winner = 0;
+                FLOATS best = 0.0f; /* ReLU's: who does not win over it is cut */
+                INTS winner = NONE;
 #pragma unroll
-                for (int p = 1; p < PI * PJ; p++) {
+                for (int p = 0; p < PI * PJ; p++) {
                     const INTS better = isgreater(acc[t][p], best) | isnan(acc[t][p]); /* a NaN wins over all */
                     best = better ? acc[t][p] : best;
                     winner = better ? (INTS)p : winner;
                 }
-                const INTS cut = islessequal(best, (FLOATS)0.0f);
-                best = cut ? (FLOATS)0.0f : best;
-                winner = cut ? (INTS)NONE : winner;
-                if (k + t >= K)
+                if (K % KT && k + t >= K)
                     break;
                 const ulong at = (((ulong)n * K + k + t) * OH + oy) * OW + segment * LANES;
                 if (TAIL && segment == SEGMENTS - 1 && oy == OH - 1) {
                     STORE_SOME(float, best, y + at, TAIL);
                     STORE_SOME(uchar, TO_UCHARS(winner), index + at, TAIL);
                 } else {
-                    STORE(best, y + at);
-                    STORE(TO_UCHARS(winner), index + at);
+                    STORE_FLOATS(best, y + at);
+                    STORE_UCHARS(TO_UCHARS(winner), index + at);
                 }
             }
         }
@@ -116,31 +120,47 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
                 __global const float *row =
                     xs + (((ulong)n * C + c) * HP + oy * PI * SH + r0 * DH) * Q * WQ + segment * LANES;
                 FLOATS d[KT];
-                INTS winner[KT];
+                INTS winner[KT], column[KT], kept[KT]; /* winner: its place in the window; column: that alone */
 #pragma unroll
                 for (int t = 0; t < KT; t++) {
-                    const ulong at = (((ulong)n * K + min(k + t, K - 1)) * OH + oy) * OW + segment * LANES;
-                    d[t] = LOAD(dy + at);
-                    winner[t] = TO_INTS(LOAD(index + at));
+                    const ulong at = (((ulong)n * K + CHANNEL(k + t)) * OH + oy) * OW + segment * LANES;
+                    winner[t] = TO_INTS(LOAD_UCHARS(index + at));
+                    column[t] = winner[t];
+#pragma unroll
+                    for (int i = 1; i < PI; i++)
+                        column[t] = winner[t] >= i * PJ ? winner[t] - i * PJ : column[t];
+                    kept[t] = winner[t] != NONE;
                     if (TAIL && segment == SEGMENTS - 1)
-                        winner[t] = LANE_NUMBERS < TAIL ? winner[t] : (INTS)NONE;
-                    if (HAS_BIAS)
-                        sum[t] += winner[t] != NONE ? d[t] : (FLOATS)0.0f;
+                        kept[t] = kept[t] & (LANE_NUMBERS < TAIL);
+                    d[t] = kept[t] ? LOAD(dy + at) : (FLOATS)0.0f;
+                    if (HAS_BIAS && c == 0 && r0 == 0)
+                        sum[t] += d[t];
                 }
 #pragma unroll
-                for (int p = 0; p < PI * PJ; p++) {
+                for (int r = 0; r < RT; r++)
 #pragma unroll
-                    for (int r = 0; r < RT; r++)
+                    for (int s = 0; s < S; s++) {
+                        if (R % RT && r0 + r >= R)
+                            continue;
 #pragma unroll
-                        for (int s = 0; s < S; s++) {
-                            if (R % RT && r0 + r >= R)
-                                continue;
-                            const FLOATS v = LOAD(row + (p / PJ * SH + r * DH) * Q * WQ + COLUMN(p % PJ, s));
+                        for (int t = 0; t < KT; t++) {
+                            /* What the winner saw: by its column in each row of the window, then by its row. The
+                             * rows' choices are those of other taps too. */
+                            FLOATS seen;
 #pragma unroll
-                            for (int t = 0; t < KT; t++)
-                                acc[t][r * S + s] = winner[t] == p ? fma(d[t], v, acc[t][r * S + s]) : acc[t][r * S + s];
+                            for (int i = 0; i < PI; i++) {
+                                __global const float *from = row + (i * SH + r * DH) * Q * WQ;
+                                FLOATS v = LOAD(from + COLUMN(0, s));
+#pragma unroll
+                                for (int j = 1; j < PJ; j++)
+                                    v = column[t] == j ? LOAD(from + COLUMN(j, s)) : v;
+                                seen = i == 0 ? v : winner[t] >= i * PJ ? v : seen;
+                            }
+                            if (TAIL != 0 && SEGMENTS > 1)
+                                seen = kept[t] ? seen : (FLOATS)0.0f;
+                            acc[t][r * S + s] = fma(d[t], seen, acc[t][r * S + s]);
                         }
-                }
+                    }
             }
     parts += (ulong)chunk * (K * C * R * S + K);
 #pragma unroll
@@ -152,6 +172,8 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
             if (r0 + p / S >= R)
                 break;
             const int i = ((k + t) * C + c) * R * S + r0 * S + p;
+            if (TAIL != 0 && SEGMENTS == 1) /* the others hold what lies past the rows' ends, be it NaN */
+                acc[t][p] = LANE_NUMBERS < TAIL ? acc[t][p] : (FLOATS)0.0f;
             const float g = sum_lanes(acc[t][p]);
             if (CHUNKS > 1)
                 parts[i] = g;

@@ -98,7 +98,7 @@ __kernel void gemm_packed(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
             }
 #endif
             if (left >= LANES)
-                STORE(value, to);
+                STORE_FLOATS(value, to);
             else
                 STORE_SOME(float, value, to, left);
         }

@@ -1,8 +1,8 @@
 /* The last, fully connected layer with the loss, and its whole backward, for devices whose work-items own wide vectors: lanes are
- * features, a register tile holds OT outputs.
+ * features.
  *
- * Defines: LANES; N images, F features, O outputs; HAS_BIAS; HAS_DX, UPDATE (linear_backward). Tunables: OT;
- * IMAGES an item (linear_loss); BLOCK vectors of features an item (linear_backward). */
+ * Defines: LANES; N images, F features, O outputs; HAS_BIAS; HAS_DX, UPDATE (linear_backward). Tunables: OT; IMAGES
+ * at a time; BLOCK vectors of features an item, FT of them at a time (linear_backward). */
 #ifndef OT
 #define OT 1
 #endif
@@ -12,6 +12,9 @@
 #ifndef BLOCK
 #define BLOCK 1
 #endif
+#ifndef FT
+#define FT 1
+#endif
 #ifndef UPDATE
 #define UPDATE 0
 #endif
@@ -20,6 +23,9 @@
 #endif
 
 #define WHOLE (F / LANES * LANES)
+/* An image of a register tile, or the last one where that reaches beyond. */
+#define IMAGE(n) (N % IMAGES ? min(n, N - 1) : (n))
+#define OUTPUT(o) (O % OT ? min(o, O - 1) : (o))
 
 /* Softmax cross-entropy of one image and its gradient (0 from the true batch size on). */
 void loss_of(const float *logits, __global const int *labels, int n, int count, __global float *losses,
@@ -57,10 +63,10 @@ void logits_of(__global const float *x, __global const float *weight, __global c
             FLOATS v[IMAGES];
 #pragma unroll
             for (int i = 0; i < IMAGES; i++)
-                v[i] = LOAD(x + (ulong)min(n + i, N - 1) * F + f);
+                v[i] = LOAD(x + (ulong)IMAGE(n + i) * F + f);
 #pragma unroll
             for (int t = 0; t < OT; t++) {
-                const FLOATS w = LOAD(weight + (ulong)min(o + t, O - 1) * F + f);
+                const FLOATS w = LOAD(weight + (ulong)OUTPUT(o + t) * F + f);
 #pragma unroll
                 for (int i = 0; i < IMAGES; i++)
                     acc[t][i] = fma(w, v[i], acc[t][i]);
@@ -70,11 +76,11 @@ void logits_of(__global const float *x, __global const float *weight, __global c
         for (int t = 0; t < OT; t++)
 #pragma unroll
             for (int i = 0; i < IMAGES; i++) {
-                if (o + t >= O)
+                if (O % OT && o + t >= O)
                     break;
                 float sum = sum_lanes(acc[t][i]);
                 for (int f = WHOLE; f < F; f++)
-                    sum = fma(weight[(ulong)(o + t) * F + f], x[(ulong)min(n + i, N - 1) * F + f], sum);
+                    sum = fma(weight[(ulong)(o + t) * F + f], x[(ulong)IMAGE(n + i) * F + f], sum);
                 logits[i][o + t] = HAS_BIAS ? sum + bias[o + t] : sum;
             }
     }
@@ -130,32 +136,65 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
     __global const float *weight = weight_base + weight_offset;
 #endif
     const int item = get_global_id(0);
-    for (int f = item * BLOCK * LANES; f < min((item + 1) * BLOCK * LANES, WHOLE); f += LANES)
-        for (int o = 0; o < O; o += OT) {
-            FLOATS w[OT], g[OT];
-#pragma unroll
-            for (int t = 0; t < OT; t++) {
-                w[t] = HAS_DX && o + t < O ? LOAD(weight + (ulong)min(o + t, O - 1) * F + f) : (FLOATS)0.0f;
-                g[t] = 0.0f;
-            }
-            for (int n = 0; n < N; n++) {
-                const FLOATS v = LOAD(x + (ulong)n * F + f);
-                FLOATS d = HAS_DX && o > 0 ? LOAD(dx + (ulong)n * F + f) : (FLOATS)0.0f;
-#pragma unroll
-                for (int t = 0; t < OT; t++) {
-                    const FLOATS dn = dy[(ulong)n * O + min(o + t, O - 1)];
-                    g[t] = fma(dn, v, g[t]);
+    const int end = min((item + 1) * BLOCK * LANES, WHOLE);
+#if N > IMAGES /* the gradients over the images so far, and the weights, which are read and written row by row */
+    FLOATS sums[FT][OT], old[FT][OT];
+#define WEIGHT_OF(j, o) old[j][o]
+#else
+#define WEIGHT_OF(j, o) LOAD(weight + (ulong)(o0 + (o)) * F + f0 + (j)*LANES)
+#endif
+    for (int f0 = item * BLOCK * LANES; f0 < end; f0 += FT * LANES)
+        for (int o0 = 0; o0 < O; o0 += OT) {
+            const int vectors = min(FT, (end - f0) / LANES), outputs = min(OT, O - o0);
+#if N > IMAGES
+            for (int o = 0; o < outputs; o++)
+                for (int j = 0; j < vectors; j++) {
+                    sums[j][o] = 0.0f;
                     if (HAS_DX)
-                        d = fma(dn, w[t], d);
+                        old[j][o] = LOAD(weight + (ulong)(o0 + o) * F + f0 + j * LANES);
                 }
-                if (HAS_DX)
-                    STORE(d, dx + (ulong)n * F + f);
-            }
+#endif
+            for (int n = 0; n < N; n += IMAGES)
+                for (int j = 0; j < vectors; j++) {
+                    FLOATS v[IMAGES], d[IMAGES];
 #pragma unroll
-            for (int t = 0; t < OT; t++) {
-                if (o + t < O)
-                    FINISH_VECTOR(weight, (ulong)(o + t) * F + f, g[t]);
-            }
+                    for (int i = 0; i < IMAGES; i++) {
+                        const ulong at = (ulong)IMAGE(n + i) * F + f0 + j * LANES;
+                        v[i] = LOAD(x + at);
+                        d[i] = HAS_DX && o0 > 0 ? LOAD(dx + at) : (FLOATS)0.0f;
+                    }
+                    for (int o = 0; o < outputs; o++) {
+                        const FLOATS w = HAS_DX ? WEIGHT_OF(j, o) : (FLOATS)0.0f;
+#if N > IMAGES
+                        FLOATS g = sums[j][o];
+#else
+                        FLOATS g = 0.0f;
+#endif
+#pragma unroll
+                        for (int i = 0; i < IMAGES; i++) {
+                            const float slope =
+                                N % IMAGES && n + i >= N ? 0.0f : dy[(ulong)IMAGE(n + i) * O + o0 + o];
+                            g = fma((FLOATS)slope, v[i], g);
+                            if (HAS_DX)
+                                d[i] = fma((FLOATS)slope, w, d[i]);
+                        }
+#if N > IMAGES
+                        sums[j][o] = g;
+#else
+                        FINISH_VECTOR(weight, (ulong)(o0 + o) * F + f0 + j * LANES, g);
+#endif
+                    }
+#pragma unroll
+                    for (int i = 0; HAS_DX && i < IMAGES; i++) {
+                        if (N % IMAGES == 0 || n + i < N)
+                            STORE_FLOATS(d[i], dx + (ulong)(n + i) * F + f0 + j * LANES);
+                    }
+                }
+#if N > IMAGES
+            for (int o = 0; o < outputs; o++)
+                for (int j = 0; j < vectors; j++)
+                    FINISH_VECTOR(weight, (ulong)(o0 + o) * F + f0 + j * LANES, sums[j][o]);
+#endif
         }
     /* The features that fill no vector, and the bias, belong to the last item and the first. */
     for (int f = WHOLE; f < F && item == (int)get_global_size(0) - 1; f++) {

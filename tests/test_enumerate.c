@@ -143,6 +143,28 @@ static void test_pocl_group_of_one(void **state)
     claret_devices_destroy(devices);
 }
 
+/* What was usable is not tried again, unless something that drivers read has changed; the list is the same.
+ */
+static void test_known(void **state)
+{
+    char cache[128];
+    (void)state;
+    vendors(true, NULL);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    const struct claret_enumerate_options options = {
+        .root = "/nonexistent", .list_seconds = 120, .step_seconds = 300, .cache_dir = cache};
+    for (int i = 0; i < 4; i++) {
+        struct claret_devices *devices = NULL;
+        if (i == 3)
+            setenv("POCL_CLARET_TEST", "1", 1);
+        assert_int_equal(claret_enumerate(&options, &devices), CLARET_OK);
+        check_pocl(devices);
+        assert_int_equal(devices->step != NULL, i == 0 || i == 3); /* steps are told while it is tried */
+        claret_devices_destroy(devices);
+    }
+    unsetenv("POCL_CLARET_TEST");
+}
+
 static void test_no_drivers(void **state)
 {
     (void)state;
@@ -495,7 +517,7 @@ int main(void)
 
         IN_FOLDER(test_hang),           IN_FOLDER(test_resolve),
         IN_FOLDER(test_resolve_gone),   IN_FOLDER(test_folder_is_removed),
-        IN_FOLDER(test_closed_streams),
+        IN_FOLDER(test_closed_streams), IN_FOLDER(test_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

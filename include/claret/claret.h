@@ -218,6 +218,12 @@ CLARET_API void claret_text_free(char *text);
 
 /* ---- sessions ---------------------------------------------------------------------------------- */
 
+/* As claret_devices_list(), but devices that were usable when they were last tried, by the same driver, are
+ * taken for usable without another trial: they are kept in mind in the options' cache folder. What a session
+ * is made with. */
+CLARET_API enum claret_status claret_options_devices(const struct claret_options *options,
+                                                     struct claret_devices **devices);
+
 /* A network with its parameters on one device. */
 struct claret_session;
 

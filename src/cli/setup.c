@@ -66,7 +66,7 @@ static int choose_device(const struct cli_args *args)
     size_t index = 0;
     int code = CLI_DONE;
 
-    if (claret_devices_list(&devices) != CLARET_OK)
+    if (claret_options_devices(args->options, &devices) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     enum claret_status status =
         claret_devices_choose(devices, device, claret_options_get(args->options, "platform"), &index, &note);

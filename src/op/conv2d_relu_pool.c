@@ -15,7 +15,7 @@
 #define MAX_TERMS 256 /* of a sum: with more, vectors of channels are faster (conv2d_direct.c) */
 #define MAX_WINDOW 16 /* positions: the register tile holds one vector for each */
 #define CHUNK_BYTES                                                                                          \
-    (1 << 19) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
+    (1 << 18) /* of one chunk's images: they are read once per channel pair, from the nearest cache */
 #define MAX_CHUNKS 64
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
@@ -161,14 +161,24 @@ static double flops(const struct rows *rows)
            (double)(rows->c * rows->r * rows->s);
 }
 
+/* Channels side by side: `limit` or fewer, so that the last tile is as full as may be. */
+static int channel_tile(int64_t channels, int64_t limit)
+{
+    int64_t best = 1;
+    limit = limit < 1 ? 1 : limit;
+    for (int64_t tile = limit; tile > limit / 2; tile--)
+        if (tile == limit || (channels + tile - 1) / tile * tile < (channels + best - 1) / best * best)
+            best = tile;
+    return (int)best;
+}
+
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct rows rows = rows_problem(emit, node, split_of(node), node->out[0]);
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     bool bias = node->in_count > 2;
-    int room = claret_vector_tile(claret_emit_device(emit)) * 2 / 3;
-    int64_t tile =
-        claret_emit_tunable(emit, "KT", claret_vector_split(rows.k, room / (int)(window[0] * window[1])));
+    int room = claret_vector_tile(claret_emit_device(emit));
+    int64_t tile = claret_emit_tunable(emit, "KT", channel_tile(rows.k, room / (window[0] * window[1])));
     if (node->out_count > 2)
         emit_split(emit, node, &rows);
     struct claret_kernel_call *call =
@@ -196,11 +206,12 @@ static void gradient_defines(struct claret_kernel_call *call, const struct clare
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct rows rows = rows_problem(emit, node, node->in[0], node->in[2]);
-    int room = claret_vector_tile(claret_emit_device(emit));
-    int taps = (int)rows.s;
-    int64_t tap_rows = claret_emit_tunable(emit, "RT", claret_vector_split(rows.r, room / 2 / taps));
+    /* The sums of a tile's taps are to stay in registers. Rows of taps share what the winners saw: to have
+     * them all together is worth some spilling. */
+    int room = claret_vector_tile(claret_emit_device(emit)), taps = (int)rows.s;
+    int64_t tap_rows = claret_emit_tunable(emit, "RT", claret_vector_split(rows.r, room * 4 / 3 / taps));
     int64_t tile =
-        claret_emit_tunable(emit, "KT", claret_vector_split(rows.k, room / (taps * (int)tap_rows)));
+        claret_emit_tunable(emit, "KT", claret_vector_split(rows.k, room * 2 / 3 / (int)(taps * tap_rows)));
     int64_t per_image = rows.c * rows.hp * rows.wq * split_factor(node) * 4 + rows.k * rows.oh * rows.ow * 5;
     int64_t images = CHUNK_BYTES / per_image, chunks;
     images = images < 4 ? 4 : images;

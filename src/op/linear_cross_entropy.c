@@ -10,7 +10,11 @@
 #include <stdio.h>
 
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
-#define FORWARD_IMAGES 2 /* that share one reading of the weights */
+#define FORWARD_IMAGES 4 /* that share one reading of the weights … */
+#define FEW_IMAGES 2     /* … or these, where a batch is small */
+#define BACKWARD_OUTPUTS 32
+#define BACKWARD_SUMS 1024 /* vectors of the weights' gradients that stay in a near cache */
+#define BACKWARD_ITEMS 4   /* for each unit, to even out their pace */
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
@@ -61,7 +65,7 @@ static struct problem problem_of(struct claret_emit *emit, int x, int64_t output
     return problem;
 }
 
-static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias)
+static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias, int64_t images)
 {
     claret_kernel_define(call, "LANES", problem->lanes);
     claret_kernel_define(call, "N", problem->n);
@@ -69,20 +73,23 @@ static void defines(struct claret_kernel_call *call, const struct problem *probl
     claret_kernel_define(call, "O", problem->o);
     claret_kernel_define(call, "OT", problem->tile);
     claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_define(call, "IMAGES", images);
 }
 
 /* Images' logits: by `entry`, whose arguments are the node's first `in_count` inputs and its outputs. */
 static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what,
                         const char *entry)
 {
+    const struct claret_device_desc *device = claret_emit_device(emit);
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
-    int64_t images = claret_emit_tunable(emit, "IMAGES", FORWARD_IMAGES);
-    int room = claret_vector_tile(claret_emit_device(emit)) / (int)images;
-    struct problem problem = problem_of(emit, node->in[0], outputs, room);
+    int64_t share = claret_emit_tensor(emit, node->in[0])->shape.dim[0] / (int64_t)device->compute_units;
+    /* As many as share one reading of the weights, but two items for each unit where there are so many. */
+    int64_t images =
+        claret_emit_tunable(emit, "IMAGES", share >= 2 * FORWARD_IMAGES ? FORWARD_IMAGES : FEW_IMAGES);
+    struct problem problem = problem_of(emit, node->in[0], outputs, claret_vector_tile(device) / (int)images);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
-    defines(call, &problem, bias);
-    claret_kernel_define(call, "IMAGES", images);
+    defines(call, &problem, bias, images);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
@@ -106,15 +113,17 @@ static const struct claret_tunable forward_tunables[] = {
     {.name = NULL},
 };
 static const struct claret_tunable backward_tunables[] = {
-    {"OT", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}},
-    {"BLOCK", {1, 2, 4, 8, 16, 32}}, /* vectors of features that one item does */
+    {"OT", {4, 8, 10, 16, 25, 32, 50}},  /* outputs whose sums stay in a near cache */
+    {"IMAGES", {1, 2, 4, 6, 8, 12}},     /* in registers */
+    {"BLOCK", {1, 2, 4, 8, 16, 32, 64}}, /* vectors of features that one item does */
     {.name = NULL},
 };
 
-static bool tile_fits(const struct claret_problem *problem, int64_t outputs, char reason[128])
+static bool forward_applicable(const struct claret_problem *problem, char reason[128])
 {
     int64_t tile = claret_param(problem->params, "OT", 1),
-            images = claret_param(problem->params, "IMAGES", 1);
+            images = claret_param(problem->params, "IMAGES", 1),
+            outputs = problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
     bool fine = tile <= outputs && tile * images <= 2 * claret_vector_tile(problem->device);
     if (!fine)
         snprintf(reason, 128, "a tile of %lld outputs of %lld images is too large", (long long)tile,
@@ -122,14 +131,14 @@ static bool tile_fits(const struct claret_problem *problem, int64_t outputs, cha
     return fine;
 }
 
-static bool forward_applicable(const struct claret_problem *problem, char reason[128])
-{
-    return tile_fits(problem, problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0], reason);
-}
-
 static bool backward_applicable(const struct claret_problem *problem, char reason[128])
 {
-    return tile_fits(problem, problem->tensors[problem->node->in[DY]].shape.dim[1], reason);
+    int64_t tile = claret_param(problem->params, "OT", 1),
+            outputs = problem->tensors[problem->node->in[DY]].shape.dim[1];
+    if (tile > outputs)
+        snprintf(reason, 128, "a tile of %lld outputs is too large for %lld", (long long)tile,
+                 (long long)outputs);
+    return tile <= outputs;
 }
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
@@ -152,13 +161,14 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
 {
     const struct claret_device_desc *device = claret_emit_device(emit);
     const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
-    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], claret_vector_tile(device) / 2);
+    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], BACKWARD_OUTPUTS);
     bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
     int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
     int first = node->out_count > params, dx = first ? node->out[0] : -1;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
-    defines(call, &problem, bias);
+    int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
+    defines(call, &problem, bias, claret_emit_tunable(emit, "IMAGES", normal));
     claret_kernel_define(call, "HAS_DX", dx >= 0);
     claret_sgd_gradient_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
@@ -166,12 +176,12 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     claret_kernel_tensor(call, node->in[WEIGHT], 0);
     claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
     claret_sgd_gradient_arguments(call, node, PARAMS, first);
-    /* One vector of features an item at most, and some items for each unit to even out their pace. */
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
-    int64_t items = 16 * (int64_t)device->compute_units;
+    int64_t items = BACKWARD_ITEMS * (int64_t)device->compute_units;
     items = items > vectors ? vectors : items;
     int64_t block = claret_emit_tunable(emit, "BLOCK", (vectors + items - 1) / items);
     claret_kernel_define(call, "BLOCK", block);
+    claret_kernel_define(call, "FT", claret_vector_split(block, BACKWARD_SUMS / (int)problem.tile));
     claret_kernel_range(call, (vectors + block - 1) / block, 1);
     claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(2 * problem.n * problem.f + 4 * problem.f * problem.o));

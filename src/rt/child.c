@@ -89,6 +89,24 @@ static bool known(const struct claret_child *child, size_t device)
     return child->known != NULL && device < child->known->device_count && child->known->devices[device].tried;
 }
 
+/* Whether the device was usable before; its key, where such are kept in mind. */
+static bool trusted(const struct claret_child *child, cl_device_id device, char key[CLARET_TRUST_KEY])
+{
+    json_t *record;
+    char *text = NULL;
+    bool has = false;
+    if (child->trust == NULL)
+        return false;
+    record = claret_child_describe(device);
+    if (record != NULL)
+        text = json_dumps(record, JSON_COMPACT | JSON_SORT_KEYS);
+    if (text != NULL && claret_trust_key(child->trust, text, key) == CLARET_OK)
+        has = claret_trust_has(child->trust, key);
+    free(text);
+    json_decref(record);
+    return has;
+}
+
 /* The loader passes over a library that cannot be loaded without a word. */
 static void tell_missing_libraries(const struct claret_child *child)
 {
@@ -120,10 +138,15 @@ void claret_child_run(const struct claret_child *child)
     for (size_t i = 0; i < count && !child->list_only; i++) {
         if (known(child, i))
             continue;
+        char key[CLARET_TRUST_KEY] = "";
         struct claret_text reason = {0};
-        claret_child_probe(child, i, devices[i], &reason);
-        claret_child_tell(child, json_pack("{s:s,s:I}", "result", reason.size == 0 ? "" : reason.data,
-                                           "device", (json_int_t)i));
+        if (!trusted(child, devices[i], key))
+            claret_child_probe(child, i, devices[i], &reason);
+        json_t *result =
+            json_pack("{s:s,s:I}", "result", reason.size == 0 ? "" : reason.data, "device", (json_int_t)i);
+        if (reason.size == 0 && key[0])
+            json_object_set_new(result, "key", json_string(key));
+        claret_child_tell(child, result);
         claret_text_drop(&reason);
     }
     if (!child->list_only)

@@ -7,12 +7,14 @@
 
 #include "rt/devices.h"
 #include "rt/drivers.h"
+#include "rt/trust.h"
 
 struct claret_child {
     int out; /* where the stream goes (see devices.h) */
     const struct claret_devices
         *known; /* devices that need not be tried again are `tried` there; NULL: none */
     const struct claret_drivers *drivers;
+    const struct claret_trust *trust; /* usable ones that need not be tried; NULL: all are */
     unsigned list_seconds, step_seconds;
     bool list_only;
 };

@@ -194,6 +194,9 @@ static enum claret_status about_device(struct claret_devices *devices, const jso
     json_int_t index = json_integer_value(json_object_get(root, "device"));
     if (!devices->listed || index < 0 || (size_t)index >= devices->device_count)
         return malformed("a result without its device");
+    if (json_is_string(json_object_get(root, "key")))
+        CLARET_TRY(
+            keep(devices, json_string_value(json_object_get(root, "key")), &devices->devices[index].key));
     if (json_is_string(result))
         return claret_devices_result(devices, (size_t)index, json_string_value(result));
     CLARET_TRY(keep(devices, json_string_value(step), &devices->step));
@@ -267,6 +270,11 @@ enum claret_status claret_devices_finish(struct claret_devices *devices)
 
 enum claret_status claret_devices_list(struct claret_devices **devices)
 {
+    return claret_devices_find(NULL, devices);
+}
+
+enum claret_status claret_devices_find(const char *cache_dir, struct claret_devices **devices)
+{
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct claret_devices *listed; /* for the rest of the process: OpenCL is in use from now on */
     enum claret_status status = CLARET_OK;
@@ -275,7 +283,9 @@ enum claret_status claret_devices_list(struct claret_devices **devices)
     pthread_mutex_lock(&lock);
     if (listed == NULL) {
         struct claret_devices *list;
-        status = claret_enumerate(&claret_enumerate_defaults, &list);
+        struct claret_enumerate_options options = claret_enumerate_defaults;
+        options.cache_dir = cache_dir;
+        status = claret_enumerate(&options, &list);
         if (status == CLARET_OK) {
             list->shared = true;
             listed = list;

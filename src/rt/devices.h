@@ -25,6 +25,7 @@ struct claret_device {
     size_t within;      /* its place in its platform */
     uint32_t vendor_id; /* of PCI with most drivers */
     bool tried;         /* REASON and USABLE are known */
+    const char *key;    /* by which it will be known as usable (trust.h); NULL: not known */
     const char *note;   /* another platform offers it too; "" otherwise */
 };
 
@@ -49,8 +50,8 @@ struct claret_devices {
  * sibling
  *     {"listed": true}
  *     {"step": "building the probe kernel", "device": I}               I: flat index
- *     {"result": "", "device": I}                                      "", or the reason why it cannot be
- * used
+ *     {"result": "", "device": I, "key": …}                            "", or the reason why it cannot be
+ * used; key: of a usable one, where such are kept in mind
  *     {"advice": "a paragraph"}
  */
 extern const char *const claret_platform_keys[CLARET_PLATFORM_TEXTS];
@@ -82,6 +83,8 @@ struct claret_enumerate_options {
     const char *root;      /* "" or the folder that stands for / where /sys and /dev are looked at */
     unsigned list_seconds; /* a child that says nothing for so long hangs: while listing devices, */
     unsigned step_seconds; /* while trying one */
+    const char
+        *cache_dir; /* where devices that were usable are kept in mind (trust.h); NULL: all are tried */
 };
 extern const struct claret_enumerate_options claret_enumerate_defaults;
 /* Lists and tries all devices in children of this process. Sets OCL_ICD_VENDORS (and OCL_ICD_FILENAMES) where
@@ -89,6 +92,9 @@ extern const struct claret_enumerate_options claret_enumerate_defaults;
  * the child. */
 enum claret_status claret_enumerate(const struct claret_enumerate_options *options,
                                     struct claret_devices **devices);
+/* As claret_devices_list(), but devices that were usable before need not be tried again: what is known of
+ * them is kept in `cache_dir` (NULL: nothing is). */
+enum claret_status claret_devices_find(const char *cache_dir, struct claret_devices **devices);
 
 /* ---- advice (advice.c) -------------------------------------------------------------------------- */
 

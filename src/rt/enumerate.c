@@ -59,15 +59,15 @@ static enum claret_status blame(struct claret_devices *devices, long under_way,
 /* Lists, and tries every device. *devices is NULL, and *outcome says why, where not even listing succeeded.
  */
 static enum claret_status try_devices(const struct claret_enumerate_options *options,
-                                      const struct claret_drivers *drivers, struct claret_devices **devices,
-                                      struct claret_outcome *outcome)
+                                      const struct claret_drivers *drivers, const struct claret_trust *trust,
+                                      struct claret_devices **devices, struct claret_outcome *outcome)
 {
     struct claret_devices *before = NULL, *now = NULL;
     enum claret_status status;
 
     *devices = NULL;
     for (;;) {
-        CLARET_GOTO(out, claret_process_run(options, drivers, before, false, &now, outcome));
+        CLARET_GOTO(out, claret_process_run(options, drivers, before, trust, false, &now, outcome));
         if (!now->listed)
             goto out;
         long under_way = now->under_way;
@@ -98,7 +98,7 @@ static enum claret_status separate(const struct claret_enumerate_options *option
     for (size_t i = 0; i < drivers->count; i++) {
         struct claret_devices *told;
         CLARET_TRY(claret_drivers_keep(drivers, i, true));
-        CLARET_TRY(claret_process_run(options, drivers, NULL, true, &told, &ends[i]));
+        CLARET_TRY(claret_process_run(options, drivers, NULL, NULL, true, &told, &ends[i]));
         bool good = told->listed;
         claret_devices_destroy(told);
         if (!good)
@@ -147,7 +147,7 @@ static enum claret_status without_bad(const struct claret_enumerate_options *opt
         return claret_no_memory();
     CLARET_GOTO(out, claret_drivers_begin(drivers));
     CLARET_GOTO(out, separate(options, drivers, ends));
-    CLARET_GOTO(out, try_devices(options, drivers, &list, &last));
+    CLARET_GOTO(out, try_devices(options, drivers, NULL, &list, &last));
     if (list == NULL) { /* they die now and then: leave all of them out */
         CLARET_GOTO(out, claret_devices_create(&list));
         for (size_t i = 0; i < drivers->count; i++) {
@@ -206,26 +206,39 @@ static enum claret_status advise(const struct claret_enumerate_options *options,
     return status;
 }
 
+static enum claret_status keep_in_mind(struct claret_trust *trust, const struct claret_devices *devices)
+{
+    for (size_t i = 0; trust->path && i < devices->device_count; i++)
+        if (devices->devices[i].key && devices->devices[i].number[CLARET_DEVICE_USABLE])
+            CLARET_TRY(claret_trust_add(trust, devices->devices[i].key));
+    return CLARET_OK;
+}
+
 enum claret_status claret_enumerate(const struct claret_enumerate_options *options,
                                     struct claret_devices **devices)
 {
     struct claret_drivers drivers = {0};
+    struct claret_trust trust = {0};
     struct claret_devices *list = NULL;
     struct claret_outcome outcome;
     enum claret_status status;
 
     CLARET_GOTO(out, claret_drivers_find(&drivers));
-    CLARET_GOTO(out, try_devices(options, &drivers, &list, &outcome));
+    if (options->cache_dir != NULL)
+        CLARET_GOTO(out, claret_trust_load(options->cache_dir, &drivers, &trust));
+    CLARET_GOTO(out, try_devices(options, &drivers, trust.path ? &trust : NULL, &list, &outcome));
     if (list == NULL) {
         claret_debug("an OpenCL driver %s while devices were listed%s", outcome.how, outcome.noise);
         CLARET_GOTO(out, without_bad(options, &drivers, &outcome, &list));
     }
     CLARET_GOTO(out, claret_devices_finish(list));
     CLARET_GOTO(out, advise(options, &drivers, outcome.noise, list));
+    CLARET_GOTO(out, keep_in_mind(&trust, list));
     *devices = list;
     list = NULL;
 out:
     claret_devices_destroy(list);
     claret_drivers_drop(&drivers);
+    claret_trust_drop(&trust);
     return status;
 }

@@ -1,7 +1,9 @@
 /* Plans made ready and run: where tensors lie, arguments and work-groups set once, one walk over the launches
  * a step. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "rt/internal.h"
 
 enum claret_status claret_exec_create(struct claret_pool *pool, const struct claret_plan *plan,
@@ -35,6 +37,11 @@ void claret_exec_destroy(struct claret_exec *exec)
     free(exec->ready);
     free(exec->programs);
     free(exec);
+}
+
+enum claret_status claret_exec_warm_up(struct claret_exec *exec, bool *ran)
+{
+    return exec->rt->driver->exec_warm_up(exec, ran);
 }
 
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
@@ -293,6 +300,47 @@ static enum claret_status enqueue(struct claret_exec *exec, cl_uint waits, const
     return CLARET_OK;
 }
 
+/* Whether launch `index` is the first of its program and work-group size that may still be compiled. */
+static bool cold(const struct claret_exec *exec, int index)
+{
+    const struct claret_program *program = exec->programs[index];
+    const struct claret_ready *ready = &exec->ready[index];
+    if (!program)
+        return !(exec->rt->gemm.kinds >> ready->gemm.kind & 1);
+    if (program->from_cache || program->launched)
+        return false;
+    for (int i = 0; i < index; i++)
+        if (exec->programs[i] == program && !memcmp(exec->ready[i].local, ready->local, sizeof ready->local))
+            return false;
+    return true;
+}
+
+enum claret_status claret_cl_exec_warm_up(struct claret_exec *exec, bool *ran)
+{
+    struct claret_rt *rt = exec->rt;
+    const struct claret_launch *launches = exec->plan->launches;
+    int count = 0, number = 0;
+    for (int i = 0; i < exec->plan->launch_count; i++)
+        count += exec->programs[i] && cold(exec, i);
+    for (int i = 0; i < exec->plan->launch_count; i++) {
+        const struct claret_ready *ready = &exec->ready[i];
+        if (!cold(exec, i))
+            continue;
+        if (ready->kernel) {
+            claret_info("finishing program %d of %d (%s)", ++number, count, exec->programs[i]->name);
+            CLARET_CL_TRY(
+                clEnqueueNDRangeKernel,
+                (rt->compute, ready->kernel, ready->dims, NULL, ready->global, ready->local, 0, NULL, NULL),
+                "running %s", launches[i].label);
+        } else {
+            CLARET_TRY(claret_gemm_enqueue(rt, &ready->gemm, launches[i].label));
+        }
+        CLARET_CL_TRY(clFinish, (rt->compute), "running %s for the first time", launches[i].label);
+        *ran = true;
+    }
+    return CLARET_OK;
+}
+
 void claret_cl_exec_ran(struct claret_exec *exec)
 {
     for (int i = 0; !exec->run_before && i < exec->plan->launch_count; i++)
@@ -330,6 +378,5 @@ enum claret_status claret_cl_finish(struct claret_rt *rt)
     CLARET_CL_TRY(clFinish, (rt->upload), "waiting for uploads");
     if (rt->last)
         CLARET_TRY(claret_cl_check_event(rt->last, rt->last_label));
-    claret_programs_save(rt);
     return CLARET_OK;
 }

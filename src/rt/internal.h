@@ -26,12 +26,12 @@ void claret_cache_prune(struct claret_cache *cache);
 
 /* ---- programs (program.c, build.c) --------------------------------------------------------------------- */
 
-/* One program for each distinct (source, defines, further options); lives as long as the rt. */
+/* One program for each distinct (source, kernel, defines, further options); lives as long as the rt. */
 struct claret_program {
     struct claret_program *next;
     char key[65];      /* SHA-256 of all that it is made from */
     const char *name;  /* "im2col" */
-    const char *entry; /* the kernel it was first wanted for */
+    const char *entry; /* its kernel */
     const char *text;  /* with common.clh in front */
     const char *options;
     cl_program handle; /* NULL: not built yet */
@@ -44,7 +44,7 @@ struct claret_program {
 
 struct claret_source {
     struct claret_source *next;
-    const char *name, *text;
+    const char *name, *entry, *text;
 };
 
 struct claret_programs {
@@ -101,6 +101,7 @@ struct claret_rt_driver {
     void (*close)(struct claret_rt *rt);
     enum claret_status (*pool_create)(struct claret_pool *pool);
     void (*pool_destroy)(struct claret_pool *pool);
+    enum claret_status (*clear)(struct claret_pool *pool);
     enum claret_status (*read)(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                void *data);
     enum claret_status (*write)(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
@@ -110,6 +111,7 @@ struct claret_rt_driver {
                                  struct claret_ticket *ticket);
     enum claret_status (*exec_create)(struct claret_exec *exec);
     void (*exec_destroy)(struct claret_exec *exec);
+    enum claret_status (*exec_warm_up)(struct claret_exec *exec, bool *ran);
     enum claret_status (*exec_run)(struct claret_exec *exec, const struct claret_ticket *after,
                                    struct claret_ticket *done); /* done may be NULL */
     enum claret_status (*exec_profile)(struct claret_exec *exec, double *seconds, bool *wall);
@@ -188,6 +190,7 @@ enum claret_status claret_exec_gemm_where(const struct claret_exec *exec, const 
 /* Of the OpenCL driver's table. */
 enum claret_status claret_cl_pool_create(struct claret_pool *pool);
 void claret_cl_pool_destroy(struct claret_pool *pool);
+enum claret_status claret_cl_clear(struct claret_pool *pool);
 enum claret_status claret_cl_read(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                   void *data);
 enum claret_status claret_cl_write(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
@@ -198,6 +201,7 @@ enum claret_status claret_cl_upload(struct claret_pool *pool, int buffer, uint64
 enum claret_status claret_cl_wait(struct claret_ticket *ticket);
 enum claret_status claret_cl_exec_create(struct claret_exec *exec);
 void claret_cl_exec_destroy(struct claret_exec *exec);
+enum claret_status claret_cl_exec_warm_up(struct claret_exec *exec, bool *ran);
 enum claret_status claret_cl_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                       struct claret_ticket *done);
 enum claret_status claret_cl_exec_profile(struct claret_exec *exec, double *seconds, bool *wall);

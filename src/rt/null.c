@@ -43,6 +43,14 @@ static void null_pool_destroy(struct claret_pool *pool)
         free(pool->memory[i]);
 }
 
+static enum claret_status null_clear(struct claret_pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (pool->memory[i])
+            memset(pool->memory[i], 0, (size_t)pool->bytes[i]);
+    return CLARET_OK;
+}
+
 static enum claret_status null_read(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                     void *data)
 {
@@ -88,6 +96,13 @@ static void null_exec_destroy(struct claret_exec *exec)
     (void)exec;
 }
 
+static enum claret_status null_exec_warm_up(struct claret_exec *exec, bool *ran)
+{
+    (void)exec;
+    *ran = false;
+    return CLARET_OK;
+}
+
 static enum claret_status null_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
                                         struct claret_ticket *done)
 {
@@ -123,11 +138,13 @@ const struct claret_rt_driver claret_rt_null = {
     .close = null_close,
     .pool_create = null_pool_create,
     .pool_destroy = null_pool_destroy,
+    .clear = null_clear,
     .read = null_read,
     .write = null_write,
     .upload = null_upload,
     .exec_create = null_exec_create,
     .exec_destroy = null_exec_destroy,
+    .exec_warm_up = null_exec_warm_up,
     .exec_run = null_exec_run,
     .exec_profile = null_exec_profile,
     .wait = null_wait,

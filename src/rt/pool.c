@@ -43,6 +43,11 @@ void claret_pool_destroy(struct claret_pool *pool)
     free(pool);
 }
 
+enum claret_status claret_pool_clear(struct claret_pool *pool)
+{
+    return pool->rt->driver->clear(pool);
+}
+
 static enum claret_status check_range(const struct claret_pool *pool, int buffer, uint64_t offset,
                                       uint64_t bytes)
 {
@@ -150,12 +155,25 @@ static enum claret_status out_of_memory(const struct claret_pool *pool, int buff
         claret_format_bytes(pool->rt->desc.global_mem, limit));
 }
 
-/* Fills with zeros, which also makes drivers that allocate at the first use do it here, where it can be told.
+static enum claret_status clear_buffer(struct claret_pool *pool, int buffer)
+{
+    struct claret_rt *rt = pool->rt;
+    const cl_uint zero = 0;
+    uint64_t bytes = pool->bytes[buffer];
+    cl_int code = clEnqueueFillBuffer(rt->compute, pool->buffers[buffer], &zero,
+                                      bytes % sizeof zero ? 1 : sizeof zero, 0, (size_t)bytes, 0, NULL, NULL);
+    if (code != CL_SUCCESS)
+        return out_of_memory(pool, buffer, code, "clEnqueueFillBuffer");
+    code = clFinish(rt->compute);
+    return code == CL_SUCCESS ? CLARET_OK : out_of_memory(pool, buffer, code, "clFinish");
+}
+
+/* Filled with zeros, which also makes drivers that allocate at the first use do it here, where it can be
+ * told.
  */
 static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
 {
     struct claret_rt *rt = pool->rt;
-    const cl_uint zero = 0;
     uint64_t bytes = pool->bytes[buffer];
     cl_int code;
     if (bytes > SIZE_MAX)
@@ -166,12 +184,15 @@ static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
         return out_of_memory(pool, buffer, code, "clCreateBuffer");
     }
     claret_cl_created(CLARET_CL_BUFFER);
-    code = clEnqueueFillBuffer(rt->compute, pool->buffers[buffer], &zero,
-                               bytes % sizeof zero ? 1 : sizeof zero, 0, (size_t)bytes, 0, NULL, NULL);
-    if (code != CL_SUCCESS)
-        return out_of_memory(pool, buffer, code, "clEnqueueFillBuffer");
-    code = clFinish(rt->compute);
-    return code == CL_SUCCESS ? CLARET_OK : out_of_memory(pool, buffer, code, "clFinish");
+    return clear_buffer(pool, buffer);
+}
+
+enum claret_status claret_cl_clear(struct claret_pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (pool->bytes[i])
+            CLARET_TRY(clear_buffer(pool, i));
+    return CLARET_OK;
 }
 
 enum claret_status claret_cl_pool_create(struct claret_pool *pool)
@@ -198,7 +219,6 @@ enum claret_status claret_cl_read(struct claret_pool *pool, int buffer, uint64_t
         "reading %llu bytes back from buffer %d", (unsigned long long)bytes, buffer);
     if (rt->last)
         CLARET_TRY(claret_cl_check_event(rt->last, rt->last_label));
-    claret_programs_save(rt);
     return CLARET_OK;
 }
 

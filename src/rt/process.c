@@ -257,11 +257,13 @@ static void finish(struct process *process, unsigned seconds, bool unwanted, str
 
 enum claret_status claret_process_run(const struct claret_enumerate_options *options,
                                       const struct claret_drivers *drivers,
-                                      const struct claret_devices *known, bool list_only,
-                                      struct claret_devices **devices, struct claret_outcome *outcome)
+                                      const struct claret_devices *known, const struct claret_trust *trust,
+                                      bool list_only, struct claret_devices **devices,
+                                      struct claret_outcome *outcome)
 {
     struct claret_child child = {.known = known,
                                  .drivers = drivers,
+                                 .trust = trust,
                                  .list_seconds = options->list_seconds,
                                  .step_seconds = options->step_seconds,
                                  .list_only = list_only};

@@ -4,6 +4,7 @@
 
 #include "rt/devices.h"
 #include "rt/drivers.h"
+#include "rt/trust.h"
 
 struct claret_outcome {
     bool stopped; /* by a signal meant for the whole program */
@@ -13,11 +14,12 @@ struct claret_outcome {
 };
 
 /* Runs a child that sees the kept ones of `drivers` (all, where their folder is not made yet) and tries the
- * devices not yet `tried` in `known` (NULL: all), none with `list_only`. *devices gets what it told before it
- * ended, whatever its end. */
+ * devices not yet `tried` in `known` (NULL: all) and not known by `trust` (NULL: none is), none with
+ * `list_only`. *devices gets what it told before it ended, whatever its end. */
 enum claret_status claret_process_run(const struct claret_enumerate_options *options,
                                       const struct claret_drivers *drivers,
-                                      const struct claret_devices *known, bool list_only,
-                                      struct claret_devices **devices, struct claret_outcome *outcome);
+                                      const struct claret_devices *known, const struct claret_trust *trust,
+                                      bool list_only, struct claret_devices **devices,
+                                      struct claret_outcome *outcome);
 
 #endif

@@ -67,14 +67,34 @@ static enum claret_status read_file(struct claret_programs *programs, const char
     return status;
 }
 
-/* common.clh, then the kernel's file; the compiler's messages name both by their own lines. */
-static enum claret_status find_text(struct claret_programs *programs, const char *name, const char **text)
+/* Blanks the kernels of `text` other than `entry`, each from its line that begins with __kernel to the brace
+ * that begins a line; lines keep their numbers. Drivers compile all that a program holds, and some do so
+ * twice. */
+static void keep_entry(char *text, const char *entry)
+{
+    static const char opening[] = "\n__kernel void ", closing[] = "\n}";
+    size_t length = strlen(entry);
+    for (char *at = text; (at = strstr(at, opening));) {
+        char *name = at + strlen(opening), *end = strstr(name, closing);
+        at = name;
+        if (!end || (!strncmp(name, entry, length) && name[length] == '('))
+            continue;
+        for (char *c = name - strlen(opening) + 1; c < end + strlen(closing); c++)
+            if (*c != '\n')
+                *c = ' ';
+    }
+}
+
+/* common.clh, then the kernel's file, of which `entry` is left (all of it where that is ""); the compiler's
+ * messages name both by their own lines. */
+static enum claret_status find_text(struct claret_programs *programs, const char *name, const char *entry,
+                                    const char **text)
 {
     const char *common, *kernel;
     char *file, *whole;
     struct claret_source *source;
     for (source = programs->sources; source; source = source->next)
-        if (!strcmp(source->name, name)) {
+        if (!strcmp(source->name, name) && !strcmp(source->entry, entry)) {
             *text = source->text;
             return CLARET_OK;
         }
@@ -86,8 +106,11 @@ static enum claret_status find_text(struct claret_programs *programs, const char
     whole = claret_arena_printf(&programs->arena, "#line 1 \"common.clh\"\n%s\n#line 1 \"%s\"\n%s", common,
                                 file, kernel);
     source = claret_arena_alloc(&programs->arena, sizeof *source);
-    if (!whole || !source || !(source->name = claret_arena_strdup(&programs->arena, name)))
+    if (!whole || !source || !(source->name = claret_arena_strdup(&programs->arena, name)) ||
+        !(source->entry = claret_arena_strdup(&programs->arena, entry)))
         return claret_no_memory();
+    if (entry[0])
+        keep_entry(whole, entry);
     source->text = whole;
     source->next = programs->sources;
     programs->sources = source;
@@ -107,7 +130,7 @@ enum claret_status claret_rt_kernel_hash(struct claret_rt *rt, const char *const
         const char *text = "";
         enum claret_status status = CLARET_OK;
         if (strcmp(sources[i], "clblast") != 0)
-            status = find_text(&rt->programs, sources[i], &text);
+            status = find_text(&rt->programs, sources[i], "", &text);
         if (status != CLARET_OK) {
             claret_text_drop(&all);
             return status;
@@ -178,7 +201,7 @@ enum claret_status claret_programs_find(struct claret_rt *rt, const struct clare
     const char *source = NULL;
     char key[65], *text = NULL;
     enum claret_status status;
-    CLARET_TRY(find_text(programs, call->source, &source));
+    CLARET_TRY(find_text(programs, call->source, call->entry, &source));
     claret_program_options(call, &options);
     CLARET_TRY(claret_text_take(&options, &text));
     CLARET_GOTO(cleanup, make_key(rt, source, text, key));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/devices.h"
 #include "rt/internal.h"
 #include "rt/resolve.h"
 
@@ -127,7 +128,7 @@ enum claret_status claret_rt_open(const struct claret_rt_options *options, struc
     made->driver = &claret_rt_opencl;
     made->gemm.off = options->no_clblast;
     claret_gemm_attach();
-    CLARET_GOTO(fail, claret_devices_list(&devices));
+    CLARET_GOTO(fail, claret_devices_find(options->cache_dir, &devices));
     CLARET_GOTO(fail, claret_devices_choose(devices, options->device, options->platform, &index, &note));
     CLARET_GOTO(fail, claret_devices_resolve(devices, index, &platform, &made->device));
     CLARET_GOTO(fail, describe(made, devices, index, note));
@@ -149,6 +150,7 @@ static void close_opencl(struct claret_rt *rt)
     if (rt->upload)
         clFinish(rt->upload);
     claret_cl_release_event(&rt->last);
+    claret_programs_save(rt);
     claret_programs_finish(rt);
     claret_cl_release_queue(&rt->profiling);
     claret_cl_release_queue(&rt->upload);
@@ -186,6 +188,11 @@ enum claret_status claret_rt_finish(struct claret_rt *rt)
     return rt->driver->finish(rt);
 }
 
+void claret_rt_save_programs(struct claret_rt *rt)
+{
+    claret_programs_save(rt);
+}
+
 /* ---- CLBlast and the report ---------------------------------------------------------------------------- */
 
 enum claret_status claret_rt_probe_gemm(struct claret_rt *rt)
@@ -217,11 +224,13 @@ const struct claret_rt_driver claret_rt_opencl = {
     .close = close_opencl,
     .pool_create = claret_cl_pool_create,
     .pool_destroy = claret_cl_pool_destroy,
+    .clear = claret_cl_clear,
     .read = claret_cl_read,
     .write = claret_cl_write,
     .upload = claret_cl_upload,
     .exec_create = claret_cl_exec_create,
     .exec_destroy = claret_cl_exec_destroy,
+    .exec_warm_up = claret_cl_exec_warm_up,
     .exec_run = claret_cl_exec_run,
     .exec_profile = claret_cl_exec_profile,
     .wait = claret_cl_wait,

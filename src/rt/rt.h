@@ -45,6 +45,8 @@ void claret_rt_report(const struct claret_rt *rt, struct claret_text *text);
 enum claret_status claret_pool_create(struct claret_rt *rt, const uint64_t *bytes, int count,
                                       struct claret_pool **pool);
 void claret_pool_destroy(struct claret_pool *pool);
+/* Fills it with zeros again. */
+enum claret_status claret_pool_clear(struct claret_pool *pool);
 /* Blocking, on the compute queue: after all that was enqueued before. */
 enum claret_status claret_pool_read(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                     void *data);
@@ -64,6 +66,10 @@ void *claret_pool_memory(struct claret_pool *pool, int buffer);
 enum claret_status claret_exec_create(struct claret_pool *pool, const struct claret_plan *plan,
                                       struct claret_exec **exec);
 void claret_exec_destroy(struct claret_exec *exec);
+/* Some drivers compile a kernel when it is first run: runs each that was built from source, and each kind of
+ * a library's GEMM, once and waits, saying which by claret_info. *ran: there was one; what the pool holds is
+ * undefined then. To be called while the pool is all zeros. */
+enum claret_status claret_exec_warm_up(struct claret_exec *exec, bool *ran);
 /* Enqueues every launch once, after `after` (NULL: nothing). *done (may be NULL) gets a ticket for the end.
  * Does not wait, but for the first GEMM of a kind, whose compilation is timed. */
 enum claret_status claret_exec_run(struct claret_exec *exec, const struct claret_ticket *after,
@@ -83,5 +89,8 @@ enum claret_status claret_ticket_wait(struct claret_ticket *ticket);
 void claret_ticket_drop(struct claret_ticket *ticket); /* frees without waiting */
 /* Waits for all that was enqueued. */
 enum claret_status claret_rt_finish(struct claret_rt *rt);
+/* Puts the programs that have run into the cache; where nothing is enqueued. Some drivers compile more for
+ * it. claret_rt_close() does so too. */
+void claret_rt_save_programs(struct claret_rt *rt);
 
 #endif

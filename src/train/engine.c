@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "op/vectors.h"
+#include "rt/devices.h"
 
 /* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory.
  */
@@ -234,6 +235,20 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
     }
     if (status == CLARET_OK && bytes > memory_limit(session))
         return refuse(session, training, bytes);
+    return status;
+}
+
+enum claret_status claret_options_devices(const struct claret_options *options,
+                                          struct claret_devices **devices)
+{
+    char *folder = NULL;
+    claret_error_clear();
+    if (!options || !devices)
+        return claret_fail(CLARET_INVALID, "claret_options_devices: an argument is NULL");
+    if (!options->no_cache)
+        CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+    enum claret_status status = claret_devices_find(folder, devices);
+    free(folder);
     return status;
 }
 

@@ -46,10 +46,13 @@ static enum claret_status queue_batch(struct claret_session *session, const stru
 static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
                               struct claret_result *result, float *logits)
 {
-    const struct claret_engine *eval = &session->eval;
+    struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
     /* The two graphs lay out the stage buffer differently: nothing of the other may be under way. */
     CLARET_TRY(claret_session_drain(session));
+    /* Of a session for training its programs are built here, when they are needed. */
+    if (!eval->exec)
+        CLARET_TRY(claret_exec_create(session->pool, eval->plan, &eval->exec));
     for (size_t first = 0; first < dataset->count; first += (size_t)eval->batch) {
         size_t count = dataset->count - first;
         count = count < (size_t)eval->batch ? count : (size_t)eval->batch;

@@ -120,6 +120,15 @@ static enum claret_status write_table(struct claret_session *session, const stru
     return status;
 }
 
+/* Ready to run without anything left to compile; with nothing in the pool yet. */
+static enum claret_status make_ready(struct claret_session *session, struct claret_engine *engine)
+{
+    bool ran = false;
+    CLARET_TRY(claret_exec_create(session->pool, engine->plan, &engine->exec));
+    CLARET_TRY(claret_exec_warm_up(engine->exec, &ran));
+    return ran ? claret_pool_clear(session->pool) : CLARET_OK;
+}
+
 static enum claret_status fill(struct claret_session *session, const struct claret_dataset *dataset,
                                bool training)
 {
@@ -129,9 +138,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
     CLARET_TRY(claret_engine_plan(session, training));
     CLARET_TRY(make_pool(session));
-    if (training)
-        CLARET_TRY(claret_exec_create(session->pool, session->train.plan, &session->train.exec));
-    CLARET_TRY(claret_exec_create(session->pool, session->eval.plan, &session->eval.exec));
+    CLARET_TRY(make_ready(session, training ? &session->train : &session->eval));
     size_t slot = session->eval.layout.slot;
     if (training && session->train.layout.slot > slot)
         slot = session->train.layout.slot;
