@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "tune/gemms.h"
 #include "tune/trials.h"
 
@@ -23,18 +22,13 @@ static enum claret_status measure(struct claret_search *search, const json_t *pa
     return CLARET_OK;
 }
 
-static bool out_of_time(const struct claret_search *search)
-{
-    const volatile sig_atomic_t *stop = search->options->stop;
-    return claret_clock() > search->end || (stop && *stop);
-}
-
 /* The sets of both kernels, each on top of the best so far. */
 static enum claret_status try_sets(struct claret_search *search, json_t *best, double *best_seconds)
 {
     const char *kernel;
     json_t *values;
-    for (int i = 0; !out_of_time(search) && (values = claret_gemms_set(i, &kernel)); i++) {
+    for (int i = 0; !claret_search_late(search, search->end) && (values = claret_gemms_set(i, &kernel));
+         i++) {
         json_t *tried = json_copy(best);
         char *text = json_dumps(values, JSON_COMPACT);
         double seconds = INFINITY;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tune/describe.h"
 
 #define MAX_ROUNDS 32
@@ -23,6 +24,12 @@ const char *claret_answer_fault(const json_t *answer)
 {
     const char *fault = json_string_value(json_object_get(answer, "fault"));
     return fault ? fault : json_string_value(json_object_get(answer, "error"));
+}
+
+bool claret_search_late(const struct claret_search *search, double end)
+{
+    const volatile sig_atomic_t *stop = search->options->stop;
+    return claret_clock() > end || (stop && *stop);
 }
 
 /* ---- the worker ---- */

@@ -39,6 +39,11 @@ const char *claret_answer_fault(const json_t *answer);
 void claret_search_say(struct claret_search *search, bool progress, const char *format, ...)
     CLARET_PRINTF(3, 4);
 
+/* Whether it is past `end`, on claret_clock(), or the search is to stop. */
+bool claret_search_late(const struct claret_search *search, double end);
+/* Searches for one target until `end` (contest.c); its record has the winner. */
+enum claret_status claret_contest(struct claret_search *search, const struct claret_target *target,
+                                  double end);
 /* Looks for better parameters of CLBlast for the network's GEMMs (clblast.c). */
 enum claret_status claret_search_clblast(struct claret_search *search);
 
