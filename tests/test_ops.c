@@ -23,7 +23,7 @@
 #define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
 #define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 24
+#define MAX_CONFIGS 32
 
 struct tester {
     struct claret_rt *rt;
@@ -401,8 +401,8 @@ static void add_configs(struct op_test *test, bool own_layout)
 /* ---- cases ---- */
 
 /* Layers apart, in NCHW and in NHWC; runs of them fused, and these with the update in their nodes; fused in
- * NHWC. */
-enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, FUSIONS };
+ * NHWC; fused for GPUs, and these with the update. */
+enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, TILES, TILES_UPDATE, FUSIONS };
 
 static bool is_last(enum fusion fusion)
 {
@@ -416,10 +416,12 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         double momentum, dampening, weight_decay;
         bool nesterov;
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
+    const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
     const struct claret_graph_options options = {.training = true,
-                                                 .input_grad = fusion != FUSED_UPDATE,
+                                                 .input_grad = !update,
                                                  .fuse = fusion >= FUSED,
-                                                 .fuse_update = fusion == FUSED_UPDATE,
+                                                 .tiles = fusion >= TILES,
+                                                 .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,

@@ -7,7 +7,12 @@
 #include <stddef.h>
 
 /* What a stream is for, so that no two uses share numbers. */
-enum claret_stream { CLARET_STREAM_INIT = 1, CLARET_STREAM_SHUFFLE = 2, CLARET_STREAM_SHAPES = 3 };
+enum claret_stream {
+    CLARET_STREAM_INIT = 1,
+    CLARET_STREAM_SHUFFLE = 2,
+    CLARET_STREAM_SHAPES = 3,
+    CLARET_STREAM_SPLIT = 4
+};
 
 struct claret_rng {
     uint64_t seed;

@@ -83,10 +83,28 @@ static const char *const show_paragraphs[] = {
     NULL,
 };
 
+static const struct cli_example fetch_examples[] = {
+    {"claret fetch cifar10", "CIFAR-10 into ./data, where claret train finds it"},
+    {"claret fetch mnist --out /srv/data", "MNIST into /srv/data/mnist"},
+    {"claret fetch cifar100 --url http://mirror.example/cifar-100-binary.tar.gz", "from another address"},
+    {NULL, NULL},
+};
+static const char *const fetch_paragraphs[] = {
+    "Fetches a published data set: cifar10, cifar100, mnist or fashion-mnist. A copy that is there already "
+    "is used. What "
+    "breaks off is kept as FILE.part, and the same command goes on from there. Size and MD5 are checked "
+    "before anything is "
+    "unpacked; an archive whose members would leave the folder is refused.",
+    "Proxies and certificates are those of libcurl: the variables http_proxy, https_proxy, no_proxy, "
+    "SSL_CERT_FILE. Standard output has one line, \"SET is in FOLDER\"; with --json {\"set\", \"folder\"}.",
+    NULL,
+};
+
 const struct cli_command cli_commands[CLI_COMMAND_COUNT] = {
     {"devices", "list the OpenCL devices and say which can be used", NULL, devices_examples,
      devices_paragraphs},
     {"train", "train a network, test it and save its weights", NULL, train_examples, train_paragraphs},
     {"eval", "test saved weights", NULL, eval_examples, eval_paragraphs},
     {"show", "show a network's layers, sizes and memory", "MODEL", show_examples, show_paragraphs},
+    {"fetch", "fetch a published data set", "SET", fetch_examples, fetch_paragraphs},
 };

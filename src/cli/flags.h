@@ -8,7 +8,7 @@
 
 #include <claret/claret.h>
 
-enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_COMMAND_COUNT };
+enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_FETCH, CLI_COMMAND_COUNT };
 
 /* Which commands a flag belongs to. NONE: `claret` without a command. */
 enum cli_mask {
@@ -16,12 +16,14 @@ enum cli_mask {
     CLI_IN_T = 1 << CLI_TRAIN,
     CLI_IN_E = 1 << CLI_EVAL,
     CLI_IN_S = 1 << CLI_SHOW,
+    CLI_IN_F = 1 << CLI_FETCH,
     CLI_IN_NONE = 1 << CLI_COMMAND_COUNT,
     CLI_IN_TE = CLI_IN_T | CLI_IN_E,
     CLI_IN_TS = CLI_IN_T | CLI_IN_S,
     CLI_IN_TES = CLI_IN_TE | CLI_IN_S,
-    CLI_IN_DTES = CLI_IN_TES | CLI_IN_D,
-    CLI_IN_ALL = CLI_IN_DTES | CLI_IN_NONE
+    CLI_IN_TEF = CLI_IN_TE | CLI_IN_F,
+    CLI_IN_DTESF = CLI_IN_TES | CLI_IN_D | CLI_IN_F,
+    CLI_IN_ALL = CLI_IN_DTESF | CLI_IN_NONE
 };
 
 /* Headings of --help. */
@@ -46,9 +48,28 @@ enum cli_group {
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
     X(WEIGHTS, "weights", 0, "FILE", NULL, E, DATA, "the safetensors file to evaluate; has to be given")     \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
-      "CIFAR-10: a folder that is or holds cifar-10-batches-bin or cifar-10-batches-py; or shapes, the "     \
+      "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
+      "x_train, "                                                                                            \
+      "y_train, x_test, y_test (.npy, or a .npz), or a folder of images for each class, in train/ and "      \
+      "test/ "                                                                                               \
+      "where there are both; or shapes, the "                                                                \
       "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
+    X(VAL_FRACTION, "val-fraction", 0, "X", "val-fraction", TE, DATA,                                        \
+      "test on this share of each class's training images, held out of training, instead of on the test "    \
+      "images; the same ones with every seed; 0: none")                                                      \
+    X(SKIP_UNREADABLE, "skip-unreadable", 0, NULL, "skip-unreadable", TE, DATA,                              \
+      "folders of images: read every file before the start and leave out those that cannot be read, with a " \
+      "list of them, instead of refusing them")                                                              \
+    X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
+      "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \
+    X(FETCH_OUT, "out", 'o', "DIR", NULL, F, DATA, "the folder that gets it; not given: ./data")             \
+    X(URL, "url", 0, "URL", NULL, F, DATA,                                                                   \
+      "fetch from there: the archive, or ending in '/' the folder with it (for MNIST's four files always)")  \
+    X(MD5, "md5", 0, "HEX", NULL, F, DATA,                                                                   \
+      "what is expected there, where it is not what was published; for four files four, with commas")        \
+    X(TIMEOUT, "timeout", 0, "SECONDS", NULL, F, DATA,                                                       \
+      "give a server up that sends nothing for so long; not given: 60")                                      \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
@@ -93,12 +114,12 @@ enum cli_group {
     X(EXPLAIN, "explain", 0, NULL, NULL, TS, OUTPUT,                                                         \
       "print which solver runs each node of a training step, with which parameters, from where (forced, "    \
       "record, default), and why no other does, and end")                                                    \
-    X(JSON, "json", 0, NULL, NULL, DTES, OUTPUT,                                                             \
+    X(JSON, "json", 0, NULL, NULL, DTESF, OUTPUT,                                                            \
       "one JSON object on standard output at the end; what would be there goes to standard error")           \
-    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TE, OUTPUT,                                                 \
+    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TEF, OUTPUT,                                                \
       "no progress line (there is none without a terminal)")                                                 \
-    X(QUIET, "quiet", 'q', NULL, NULL, DTES, OUTPUT, "only warnings and errors on standard error")           \
-    X(VERBOSE, "verbose", 'v', NULL, NULL, DTES, OUTPUT, "more on standard error")                           \
+    X(QUIET, "quiet", 'q', NULL, NULL, DTESF, OUTPUT, "only warnings and errors on standard error")          \
+    X(VERBOSE, "verbose", 'v', NULL, NULL, DTESF, OUTPUT, "more on standard error")                          \
     X(HELP, "help", 'h', NULL, NULL, ALL, OUTPUT, "print this help and end")                                 \
     X(VERSION, "version", 0, NULL, NULL, ALL, OUTPUT, "print the version and end")
 

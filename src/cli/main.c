@@ -11,8 +11,11 @@
 
 static int run_command(enum cli_command_id command, const struct cli_args *args)
 {
-    static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {
-        [CLI_DEVICES] = cli_devices, [CLI_TRAIN] = cli_train, [CLI_EVAL] = cli_eval, [CLI_SHOW] = cli_show};
+    static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {[CLI_DEVICES] = cli_devices,
+                                                                                [CLI_TRAIN] = cli_train,
+                                                                                [CLI_EVAL] = cli_eval,
+                                                                                [CLI_SHOW] = cli_show,
+                                                                                [CLI_FETCH] = cli_fetch};
 
     if (args->value[CLI_VERSION]) {
         cli_out("claret %s\n", claret_version());

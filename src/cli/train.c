@@ -63,9 +63,9 @@ static int prepare(struct training *training)
         return cli_failed(CLI_FAILED);
     if (!dump && claret_run_check(args->options, training->network) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    int code = cli_open_data(args, CLARET_TRAIN, "limit-train", &training->train);
+    int code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
     if (code == CLI_DONE)
-        code = cli_open_data(args, CLARET_TEST, "limit-test", &training->test);
+        code = cli_open_data(args, training->network, CLARET_TEST, &training->test);
     if (code != CLI_DONE)
         return code;
     size_t count = claret_dataset_count(training->train);

@@ -241,11 +241,13 @@ static const struct claret_op *choose_op(const struct claret_build *build, int f
                                          const struct claret_shape *in, int *length)
 {
     const struct claret_op *chosen = claret_op_find(build->graph->spec->layers[first].schema->name);
+    enum claret_family family = build->options->tiles ? CLARET_FAMILY_TILES : CLARET_FAMILY_VECTORS;
     *length = 1;
     for (int list = 0; build->options->fuse && claret_op_lists[list]; list++)
         for (int i = 0; claret_op_lists[list][i]; i++) {
             const struct claret_op *op = claret_op_lists[list][i];
-            int matched = op->chain ? match_chain(build, op, first, uses, in) : 0;
+            bool ours = op->chain && (op->family == CLARET_FAMILY_ANY || op->family == family);
+            int matched = ours ? match_chain(build, op, first, uses, in) : 0;
             if (matched > *length) {
                 chosen = op;
                 *length = matched;

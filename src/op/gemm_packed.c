@@ -104,24 +104,6 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
            claret_vector_workspace(device, parts, reason);
 }
 
-static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm,
-                     const struct tiling *tiling, int parts)
-{
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "gemm_packed", "gemm_sum");
-    claret_kernel_define(call, "LANES", 4);
-    claret_kernel_tensor(call, parts, 0);
-    claret_kernel_tensor(call, gemm->c.tensor, gemm->c.offset);
-    claret_kernel_int(call, gemm->c.ld);
-    claret_kernel_int(call, gemm->m);
-    claret_kernel_int(call, gemm->n);
-    claret_kernel_int(call, tiling->chunks);
-    claret_kernel_float(call, gemm->alpha);
-    claret_kernel_float(call, gemm->beta);
-    claret_kernel_range3(call, gemm->n, gemm->m, 1, 64);
-    claret_emit_cost(emit, (double)(gemm->m * gemm->n * tiling->chunks),
-                     4.0 * (double)(gemm->m * gemm->n * (tiling->chunks + 1)));
-}
-
 static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
     struct tiling tiling = choose_tiling(gemm, claret_emit_device(emit), claret_emit_params(emit));
@@ -151,7 +133,7 @@ static void emit(struct claret_emit *emit, const char *what, const struct claret
                      4.0 * ((double)gemm->m * (double)gemm->k + (double)gemm->k * (double)gemm->n +
                             (double)gemm->m * (double)gemm->n));
     if (parts >= 0)
-        emit_sum(emit, gemm, &tiling, parts);
+        claret_gemm_emit_sum(emit, gemm, tiling.chunks, parts);
 }
 
 const struct claret_gemm_solver claret_gemm_packed = {

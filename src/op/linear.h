@@ -13,4 +13,14 @@ enum claret_status claret_linear_build(struct claret_build *build, struct claret
 /* linear's forward on devices with wide vectors (linear_cross_entropy.c). */
 extern const struct claret_solver claret_linear_rows;
 
+/* linear_loss_tiled.c: of linear_cross_entropy and linear_backward */
+extern const struct claret_solver claret_linear_loss_tiled, claret_linear_backward_gemm;
+
+/* The tensors of a linear_backward node; -1: not there. `params` and `first` as
+ * claret_sgd_gradient_arguments() takes them. */
+struct claret_linear_backward {
+    int dy, x, weight, bias, dx, params, first;
+};
+struct claret_linear_backward claret_linear_backward_of(const struct claret_node *node);
+
 #endif

@@ -157,14 +157,28 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
 const struct claret_solver claret_linear_rows = {
     .name = "rows", .applicable = rows_applicable, .emit = rows_emit, .tunables = forward_tunables};
 
+struct claret_linear_backward claret_linear_backward_of(const struct claret_node *node)
+{
+    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
+    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
+    int first = node->out_count > params;
+    return (struct claret_linear_backward){.dy = node->in[DY],
+                                           .x = node->in[X],
+                                           .weight = node->in[WEIGHT],
+                                           .bias = node->in[BIAS],
+                                           .dx = first ? node->out[0] : -1,
+                                           .params = PARAMS,
+                                           .first = first};
+}
+
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const struct claret_device_desc *device = claret_emit_device(emit);
     const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
     struct problem problem = problem_of(emit, node->in[X], dy.dim[1], BACKWARD_OUTPUTS);
-    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
-    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
-    int first = node->out_count > params, dx = first ? node->out[0] : -1;
+    struct claret_linear_backward of = claret_linear_backward_of(node);
+    bool bias = of.bias >= 0;
+    int first = of.first, dx = of.dx;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
     int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
@@ -197,8 +211,9 @@ static const struct claret_solver forward_rows = {
     .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
 static const struct claret_solver backward_rows = {
     .name = "rows", .applicable = backward_applicable, .emit = backward_emit, .tunables = backward_tunables};
-static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
-static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
+static const struct claret_solver *const forward_solvers[] = {&claret_linear_loss_tiled, &forward_rows, NULL};
+static const struct claret_solver *const backward_solvers[] = {&claret_linear_backward_gemm, &backward_rows,
+                                                               NULL};
 
 static const char *const chain[] = {"linear", "cross_entropy", NULL};
 static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy",

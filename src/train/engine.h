@@ -9,6 +9,8 @@
 enum claret_status claret_engine_plan(struct claret_session *session, bool training);
 /* The bytes of each buffer of a pool that serves both plans (NULL: none), which never run at the same time.
  * Returns how many. */
+/* For tests: plans are made as for a device of this class; -1: of its own. */
+extern int claret_engine_class;
 int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
                           uint64_t bytes[CLARET_PLAN_MAX_BUFFERS]);
 /* Node by node which solver was taken, of the training plan where there is one. */

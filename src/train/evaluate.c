@@ -32,6 +32,31 @@ static void judge(struct claret_result *result, const float *logits /* (classes)
     result->correct += best == label;
 }
 
+/* From files: by a loader, whose threads read ahead. */
+static enum claret_status queue_loaded(struct claret_session *session, struct claret_loader *loader)
+{
+    struct claret_batch batch;
+    CLARET_TRY(claret_loader_next(loader, &batch));
+    enum claret_status status = claret_session_reuse(session);
+    if (status != CLARET_OK) {
+        claret_loader_release(loader, &batch);
+        return status;
+    }
+    return claret_session_queue(session, &session->eval, batch.slot, batch.count, loader, &batch);
+}
+
+static enum claret_status open_loader(const struct claret_session *session,
+                                      const struct claret_dataset *dataset, struct claret_loader **loader)
+{
+    int workers = (int)session->options->workers;
+    struct claret_loader_options options = {.batch = session->eval.batch,
+                                            .workers = workers,
+                                            .epochs = 1,
+                                            .ahead = CLARET_STAGE_SLOTS + 2 + workers,
+                                            .any_size = true};
+    return claret_loader_create(dataset, &options, loader);
+}
+
 static enum claret_status queue_batch(struct claret_session *session, const struct claret_dataset *dataset,
                                       size_t first, size_t count)
 {
@@ -43,8 +68,10 @@ static enum claret_status queue_batch(struct claret_session *session, const stru
     return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
 }
 
-static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
-                              struct claret_result *result, float *logits)
+/* loader NULL: the images are in memory. */
+static enum claret_status run_batches(struct claret_session *session, const struct claret_dataset *dataset,
+                                      struct claret_loader *loader, struct claret_result *result,
+                                      float *logits)
 {
     struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
@@ -56,7 +83,7 @@ static enum claret_status run(struct claret_session *session, const struct clare
     for (size_t first = 0; first < dataset->count; first += (size_t)eval->batch) {
         size_t count = dataset->count - first;
         count = count < (size_t)eval->batch ? count : (size_t)eval->batch;
-        CLARET_TRY(queue_batch(session, dataset, first, count));
+        CLARET_TRY(loader ? queue_loaded(session, loader) : queue_batch(session, dataset, first, count));
         CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset,
                                     count * (size_t)result->classes * sizeof *logits, logits));
         for (size_t i = 0; i < count; i++)
@@ -65,6 +92,19 @@ static enum claret_status run(struct claret_session *session, const struct clare
             return claret_fail(CLARET_STOPPED, "evaluation was stopped after %zu images", first + count);
     }
     return claret_session_drain(session);
+}
+
+static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
+                              struct claret_result *result, float *logits)
+{
+    struct claret_loader *loader = NULL;
+    if (!dataset->images)
+        CLARET_TRY(open_loader(session, dataset, &loader));
+    enum claret_status status = run_batches(session, dataset, loader, result, logits);
+    if (status != CLARET_OK)
+        claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
+    claret_loader_destroy(loader);
+    return status;
 }
 
 enum claret_status claret_session_evaluate(struct claret_session *session,

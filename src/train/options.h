@@ -12,6 +12,9 @@
 #define CLARET_OPTION_LIST(X)                                                                                \
     X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
+    X("val-fraction", val_fraction, REAL, "0", 0, 0.99)                                                      \
+    X("skip-unreadable", skip_unreadable, SWITCH, "false", 0, 0)                                             \
+    X("coarse-labels", coarse_labels, SWITCH, "false", 0, 0)                                                 \
     X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
     X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
     X("lr", lr, REAL, "0.001", 0, 1e9)                                                                       \

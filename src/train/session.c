@@ -67,14 +67,14 @@ static enum claret_status check_dataset(const struct claret_network *network,
     if (dataset->channels != in[0] || dataset->height != in[1] || dataset->width != in[2])
         return claret_fail(CLARET_SHAPE,
                            "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
-                           "x%" PRId64 ": change its line 'input'",
+                           "x%" PRId64 ": change its line 'input' to: input %d %d %d",
                            dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1],
-                           in[2]);
+                           in[2], dataset->channels, dataset->height, dataset->width);
     if (dataset->classes != network->classes)
         return claret_fail(CLARET_SHAPE,
                            "the data has %d classes, the network %s gives %d: change its last layer's "
-                           "out_features",
-                           dataset->classes, network->name, network->classes);
+                           "out_features to %d",
+                           dataset->classes, network->name, network->classes, dataset->classes);
     return CLARET_OK;
 }
 

@@ -11,7 +11,7 @@
     X(max_alloc) X(mem_align) X(max_work_group) X(max_item[0]) X(max_item[1]) X(max_item[2]) X(float_width)
 #define DEVICE_FLAGS(X) X(fp16) X(fp64) X(subgroups) X(unified) X(clblast)
 
-#define GRAPH_FLAGS(X) X(training) X(fuse) X(fuse_update) X(channels_last) X(f32_images) X(nesterov)
+#define GRAPH_FLAGS(X) X(training) X(fuse) X(tiles) X(fuse_update) X(channels_last) X(f32_images) X(nesterov)
 #define GRAPH_REALS(X) X(momentum) X(dampening) X(weight_decay)
 
 json_t *claret_device_to_json(const struct claret_device_desc *device)
