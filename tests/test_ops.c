@@ -294,11 +294,12 @@ static int force_solvers(struct op_test *test, int number, const char *gemm, boo
         const struct claret_node *node = &test->graph->nodes[i];
         if (number >= solver_count(node))
             continue;
-        if (test->own_layout && node->op->solvers[number]->layout == CLARET_LAYOUT_NCHW)
-            continue;
+        const struct claret_solver *solver = node->op->solvers[number];
         struct claret_problem problem = {
             .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
-        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, node->op->solvers[number], texts[i]))
+        if (test->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
+            continue;
+        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]))
             force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)

@@ -1,7 +1,6 @@
 /* Reading a command line by the flag table: GNU's conventions. */
 #include "cli/flags.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,27 +212,6 @@ static void several_options(const struct parser *parser, const char *name)
     cli_error("--%s may be any of%s", name, list);
 }
 
-/* An option that may be given several times ("NODE=NAME...") keeps all its values, a space between them. */
-static enum claret_status add_value(struct claret_options *options, const struct cli_flag *row,
-                                    const char *value)
-{
-    const char *before = claret_options_get(options, row->key);
-    size_t size = strlen(before) + strlen(value) + 2;
-    char *all = malloc(size);
-
-    if (!all)
-        return CLARET_NO_MEMORY;
-    snprintf(all, size, "%s%s%s", before, before[0] ? " " : "", value);
-    enum claret_status status = claret_options_set(options, row->key, all);
-    free(all);
-    return status;
-}
-
-static bool repeatable(const struct cli_flag *row)
-{
-    return row->argument && strstr(row->argument, "...");
-}
-
 static bool take(struct parser *parser, int flag, const char *value)
 {
     const struct cli_flag *row = &cli_flags[flag];
@@ -248,10 +226,7 @@ static bool take(struct parser *parser, int flag, const char *value)
     parser->args->value[flag] = value ? value : "";
     if (!row->key)
         return true;
-    enum claret_status status =
-        repeatable(row) ? add_value(parser->args->options, row, value)
-                        : claret_options_set(parser->args->options, row->key, row->argument ? value : "true");
-    if (status == CLARET_OK)
+    if (cli_set_option(parser->args->options, row->key, row->argument, value) == CLARET_OK)
         return true;
     cli_error("--%s", claret_error());
     return false;

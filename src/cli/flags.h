@@ -207,6 +207,10 @@ void cli_command_unknown(const char *name);
  * claret's own. false: said what is wrong. Stops at --help or --version. Where it was opened, args->options
  * is to be destroyed. */
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
+/* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given
+ * several times ("NODE=NAME...") keeps all its values, a space between them. */
+enum claret_status cli_set_option(struct claret_options *options, const char *key, const char *argument,
+                                  const char *value);
 /* "--batch-size", or what else of the list is like `name`; -1: nothing. next(i) returns NULL past the end. */
 int cli_nearest(const char *name, const char *(*next)(int index, unsigned commands), unsigned commands);
 
