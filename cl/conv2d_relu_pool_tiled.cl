@@ -14,7 +14,7 @@
 
 /* Overwrites y and index: an item makes KT channels of a pixel. Items: (N*OH*OW, ceil(K / KT)), the first in groups of GROUP:
  * a group shares its weights. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel GROUP_OF(GROUP) void
 conv2d_relu_pool_direct(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias), TENSOR(float, y),
                         TENSOR(uchar, index), int n_count, int k_count)
 {
@@ -35,7 +35,7 @@ conv2d_relu_pool_direct(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CON
         for (int p = 0; p < POSITIONS; p++)
             acc[t][p] = HAS_BIAS ? bias[min(k + t, k_count - 1)] : 0.0f;
     for (int c = 0; c < C; c++)
-#pragma unroll
+#pragma unroll 1 /* weights of a row at a time: they lie in the few registers that a group shares */
         for (int r = 0; r < R; r++)
 #pragma unroll
             for (int s = 0; s < S; s++) {

@@ -9,7 +9,7 @@
 #endif
 
 /* Overwrites losses (N) and dlogits (N, O): 0 from the true batch size on. Groups: (N). */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel GROUP_OF(GROUP) void
 linear_loss_tiled(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias), CONST_TENSOR(int, labels),
                   CONST_TENSOR(uint, step), TENSOR(float, losses), TENSOR(float, dlogits))
 {

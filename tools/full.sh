@@ -114,7 +114,8 @@ vendors_compile()
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086
-    python3 "$root/tools/vendor_check.py" "$list" $require --report "$build/check/vendors.txt"
+    python3 "$root/tools/vendor_check.py" "$list" $require --report "$build/check/vendors.txt" \
+        --markdown "$build/check/vendors.md"
 }
 
 full()

@@ -275,9 +275,12 @@ static bool read_letters(struct parser *parser, const char *letters)
 static bool read_operand(struct parser *parser, char *word)
 {
     bool known = parser->command < CLI_COMMAND_COUNT;
+    const char *operand = known ? cli_commands[parser->command].operand : NULL;
+    struct cli_args *args = parser->args;
 
-    if (known && cli_commands[parser->command].operand && !parser->args->operand) {
-        parser->args->operand = word;
+    if (operand && (!args->operand || strstr(operand, "..."))) {
+        args->operand = args->operand ? args->operand : word;
+        args->operands[args->operand_count++] = word;
         return true;
     }
     cli_error("'%s' is one word too many%s%s", word, known ? " for claret " : "",
@@ -317,7 +320,11 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
     struct parser parser = {command, 1U << command, argc, 1, argv, skip, args};
     const char *device = getenv("CLARET_DEVICE");
 
-    *args = (struct cli_args){0};
+    *args = (struct cli_args){.operands = malloc((size_t)argc * sizeof(*args->operands))};
+    if (!args->operands) {
+        cli_error("host memory is used up");
+        return false;
+    }
     if (claret_options_create(&args->options) != CLARET_OK ||
         (device && claret_options_set(args->options, "device", device) != CLARET_OK)) {
         cli_error("%s", claret_error());

@@ -96,9 +96,9 @@ static void exit_status(unsigned mask)
 static void environment(unsigned mask)
 {
     puts(".SH ENVIRONMENT");
-    if (mask & CLI_IN_TES)
+    if (mask & CLI_IN_TESP)
         entry("CLARET_DEVICE", "what --device is when it is not given");
-    if (mask & CLI_IN_TES)
+    if (mask & CLI_IN_TESP)
         entry(
             "XDG_CACHE_HOME",
             "compiled programs and tuning records are kept in its folder claret, ~/.cache/claret when unset");

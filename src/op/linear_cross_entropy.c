@@ -90,6 +90,7 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
     defines(call, &problem, bias, images);
+    claret_kernel_define(call, "RELU", claret_linear_has_relu(node));
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
