@@ -7,6 +7,7 @@
 #include "tune/describe.h"
 
 #define MAX_ROUNDS 32
+#define WHOLE_STEP 10 /* times the limits of one candidate */
 
 void claret_search_say(struct claret_search *search, bool progress, const char *format, ...)
 {
@@ -83,7 +84,11 @@ static enum claret_status make_ready(struct claret_search *search)
 
 enum claret_status claret_search_ask(struct claret_search *search, json_t *request, json_t **answer)
 {
-    const struct claret_worker_limits limits = {search->options->compile_limit, search->options->run_limit};
+    struct claret_worker_limits limits = {search->options->compile_limit, search->options->run_limit};
+    const char *op = json_string_value(json_object_get(request, "op"));
+    /* All kernels of the step, by the defaults: nothing that is on trial. */
+    if (op && strcmp(op, "profile") == 0)
+        limits = (struct claret_worker_limits){WHOLE_STEP * limits.compile, WHOLE_STEP * limits.run};
     *answer = NULL;
     if (search->worker.pid == 0)
         search->ready = false;
