@@ -71,7 +71,10 @@ static void test_forced(void **state)
         {{"linear1", "gemm:plain"}, CLARET_OK, NULL},
         {{"conv9", "im2col+gemm"}, CLARET_INVALID, "conv9"},
         {{"conv2d9", "im2col+gemm"}, CLARET_INVALID, "did you mean 'conv2d1'?"},
-        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: winograd direct im2col-rows+gemm im2col+gemm"},
+        {{"conv2d1", "im2col"},
+         CLARET_INVALID,
+         "there are: winograd direct im2col-rows+gemm "
+         "implicit-gemm im2col+gemm"},
         {{NULL, "nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:clblast"}, CLARET_INVALID, "no such luck"},
@@ -151,10 +154,10 @@ static void test_parameters(void **state)
         {{"linear1", "rows:OT=2,OT=2"}, "OT is given twice"},
         {{"linear1", "gemm:plain:MR=8"}, "MR is no parameter of that solver; it has none"},
         {{"conv2d1", "im2col+gemm:KT=2"}, "it has none"},
-        {{"linear1", "gemm:pakced"}, "there are: gemm:packed gemm:clblast gemm:plain"},
+        {{"linear1", "gemm:pakced"}, "there are: gemm:packed gemm:tiled gemm:clblast gemm:plain"},
         {{"linear1", "rows:OT=12"}, "not applicable: a tile of 12 outputs"},
         {{"linear1.dx", "gemm:packed:MR=12,NV=4"}, "beyond the registers"},
-        {{"conv2d1", "gemm:paked"}, "there are: gemm:packed gemm:clblast gemm:plain"},
+        {{"conv2d1", "gemm:paked"}, "there are: gemm:packed gemm:tiled gemm:clblast gemm:plain"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct planned planned;
@@ -301,7 +304,8 @@ static void test_explained(void **state)
         "conv2d1: im2col+gemm (forced)\n  problem: conv2d in=f32:",
         "  not im2col-rows+gemm: another is forced\n",
         ": packed MR=4,NV=2,CHUNK=",
-        " (record)\n    not clblast: no such luck\n    not plain: slower, by the tuning record\n",
+        " (record)\n    not tiled: slower, by the tuning record\n    not clblast: no such luck\n    not "
+        "plain: slower, by the tuning record\n",
         "linear1: rows IMAGES=2,OT=5 (default)\n",
         "  not gemm: comes later in the order of what is not tuned\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
