@@ -12,7 +12,7 @@
  *   time. Sessions of one process share CLBlast's process-wide state; claret serialises its own calls into
  *   CLBlast, a program that calls CLBlast itself at the same time must use its own lock around both.
  * - The library never prints, never exits, and reads no environment variable except: XDG_CACHE_HOME and HOME
- *   (where the program cache is when the option `cache-dir` is not set) and those that the OpenCL
+ *   (where programs and tuning records are kept when the option `cache-dir` is not set) and those that the OpenCL
  *   loader and drivers, and in claret_fetch() libcurl, read themselves. When a driver aborts while devices
  * are being listed, that driver is hidden from the rest of the process by setting OCL_ICD_VENDORS (see
  * claret_devices_list).
@@ -172,12 +172,18 @@ struct claret_network; /* below */
 CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
                                                   struct claret_dataset **dataset);
 /* The split that the options say (`data`, `limit-train` or `limit-test`, `val-fraction`, `coarse-labels`,
+ * `mean`, `std`,
  * `skip-unreadable`, `workers`), for `network`. Beside what claret_dataset_open() knows: a folder with a
  * folder of PNG and JPEG files for each class, by itself or in train/ and test/ (or val/). Those images are
  * read from their files each time, and resized to the network's input. */
 CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
                                                   const struct claret_network *network,
                                                   enum claret_split split, struct claret_dataset **dataset);
+/* A set of one black image that fits the network, normalised as the options say: to make a session with for
+ * images that come one by one (claret_session_predict()). */
+CLARET_API enum claret_status claret_dataset_stand_in(const struct claret_options *options,
+                                                      const struct claret_network *network,
+                                                      struct claret_dataset **dataset);
 /* The caller's arrays: images (count, channels, height, width), labels (count). They are copied.
  * U8 images are scaled to 0..1 and normalised by mean and std (see claret_dataset_set_normalisation),
  * F32 images are taken as they are. */
@@ -193,6 +199,17 @@ CLARET_API void claret_dataset_destroy(struct claret_dataset *dataset);
 /* mean and std, one value per channel, in units of 0..1; 0.5 each by default. U8 data only. */
 CLARET_API enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset,
                                                                const float *mean, const float *std);
+/* Writes a PNG to look at: some images of the set, and beside each what the options' augmentation makes of it
+ * in the first epochs. */
+CLARET_API enum claret_status claret_dataset_preview(const struct claret_options *options,
+                                                     const struct claret_dataset *dataset, const char *path);
+/* Mean and standard deviation of the set's pixels, one of each for each channel, in units of 0..1. U8 data
+ * only. Images in files are all read. */
+CLARET_API enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean,
+                                                     float *std);
+/* The same by the options `mean` and `std`: a number, or one for each channel with commas between. */
+CLARET_API enum claret_status claret_dataset_normalise(const struct claret_options *options,
+                                                       struct claret_dataset *dataset);
 /* Keeps the first `count` images (0: all). */
 CLARET_API enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count);
 CLARET_API size_t claret_dataset_count(const struct claret_dataset *dataset);
@@ -277,6 +294,11 @@ CLARET_API void claret_session_destroy(struct claret_session *session);
  * step; without it the step is only queued. The arrays are copied before the call returns. */
 CLARET_API enum claret_status claret_session_step(struct claret_session *session, const void *images,
                                                   const int32_t *labels, int count, float *loss);
+
+/* The network's outputs for images (count, C, H, W) in the dataset's element type, 1 <= count <= batch size:
+ * logits (count, classes). */
+CLARET_API enum claret_status claret_session_predict(struct claret_session *session, const void *images,
+                                                     int count, float *logits);
 
 struct claret_result; /* of an evaluation */
 /* CLARET_NOT_FINITE: the mean loss is not. */

@@ -13,6 +13,7 @@ int cli_train(const struct cli_args *args);
 int cli_eval(const struct cli_args *args);
 int cli_show(const struct cli_args *args);
 int cli_fetch(const struct cli_args *args);
+int cli_predict(const struct cli_args *args);
 
 /* Prints claret_error() and returns `code`. */
 int cli_failed(enum cli_exit code);

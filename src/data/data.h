@@ -42,6 +42,11 @@ enum claret_status claret_data_open(const struct claret_data_request *request,
 enum claret_status claret_dataset_fetch(const struct claret_dataset *dataset, size_t index,
                                         unsigned char *image);
 
+/* The file of image `index` of a set whose images are in files. */
+struct claret_image;
+enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset, size_t index,
+                                            struct claret_image *image);
+
 /* The table that cl/batch.cl normalises uint8 with: table[c * 256 + v] = (v / 255 - mean[c]) / std[c],
  * rounded as PyTorch's ToTensor and Normalize round in float32. */
 void claret_dataset_table(const struct claret_dataset *dataset, float *table /* (channels, 256) */);
@@ -55,9 +60,10 @@ struct claret_loader_options {
     int workers;
     bool shuffle;
     uint64_t seed;
-    size_t epochs, max_steps; /* max_steps over all epochs, 0: no limit */
-    int ahead;                /* slots ready or in use at once, at least 2 */
-    bool any_size;            /* the set may be smaller than a batch */
+    size_t epochs, max_steps;             /* max_steps over all epochs, 0: no limit */
+    int ahead;                            /* slots ready or in use at once, at least 2 */
+    bool any_size;                        /* the set may be smaller than a batch */
+    const struct claret_augment *augment; /* done to the images (data/augment.h), copied; NULL: nothing */
 };
 struct claret_batch {
     unsigned char *slot; /* layout: claret_stage_layout */

@@ -178,6 +178,39 @@ enum claret_status claret_dataset_set_normalisation(struct claret_dataset *datas
     return CLARET_OK;
 }
 
+enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean, float *std)
+{
+    const size_t plane = (size_t)dataset->height * (size_t)dataset->width;
+    uint64_t sums[4] = {0}, squares[4] = {0};
+
+    claret_error_clear();
+    if (dataset->element != CLARET_U8)
+        return claret_fail(CLARET_INVALID, "normalisation: F32 images are taken as they are");
+    unsigned char *image = malloc(dataset->image_bytes);
+    if (!image)
+        return claret_no_memory();
+    for (size_t i = 0; i < dataset->count; i++) {
+        enum claret_status status = claret_dataset_fetch(dataset, i, image);
+        if (status != CLARET_OK) {
+            free(image);
+            return status;
+        }
+        for (int c = 0; c < dataset->channels; c++)
+            for (size_t p = 0; p < plane; p++) {
+                uint64_t value = image[(size_t)c * plane + p];
+                sums[c] += value;
+                squares[c] += value * value;
+            }
+    }
+    free(image);
+    for (int c = 0; c < dataset->channels; c++) {
+        double count = (double)dataset->count * (double)plane, average = (double)sums[c] / count;
+        mean[c] = (float)(average / 255);
+        std[c] = (float)(sqrt((double)squares[c] / count - average * average) / 255);
+    }
+    return CLARET_OK;
+}
+
 enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count)
 {
     claret_error_clear();
@@ -232,21 +265,28 @@ const void *claret_dataset_image(const struct claret_dataset *dataset, size_t in
     return dataset->images + index * dataset->image_bytes;
 }
 
+enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset, size_t index,
+                                            struct claret_image *image)
+{
+    enum claret_status status = claret_image_open(dataset->paths[index], image);
+
+    if (status == CLARET_FORMAT)
+        claret_error_context("Mend or remove it, or leave all such files out: --skip-unreadable");
+    return status;
+}
+
 enum claret_status claret_dataset_fetch(const struct claret_dataset *dataset, size_t index,
                                         unsigned char *image)
 {
     struct claret_image file;
-    enum claret_status status;
 
     if (dataset->images) {
         memcpy(image, dataset->images + index * dataset->image_bytes, dataset->image_bytes);
         return CLARET_OK;
     }
-    status = claret_image_open(dataset->paths[index], &file);
-    if (status == CLARET_OK)
-        status = claret_image_fit(&file, NULL, dataset->channels, dataset->height, dataset->width, image);
-    if (status == CLARET_FORMAT)
-        claret_error_context("Mend or remove it, or leave all such files out: --skip-unreadable");
+    CLARET_TRY(claret_dataset_open_file(dataset, index, &file));
+    enum claret_status status =
+        claret_image_fit(&file, NULL, dataset->channels, dataset->height, dataset->width, image);
     free(file.pixels);
     return status;
 }

@@ -27,6 +27,8 @@ enum claret_status claret_png_decode(const char *path, const unsigned char *byte
                                      struct claret_image *image);
 enum claret_status claret_jpeg_decode(const char *path, const unsigned char *bytes, size_t size,
                                       struct claret_image *image);
+/* Writes grey or RGB; the file is whole or not there. */
+enum claret_status claret_png_write(const char *path, const struct claret_image *image);
 /* Allocates the pixels. CLARET_FORMAT: larger than can be meant. */
 enum claret_status claret_image_allocate(const char *path, size_t width, size_t height, int channels,
                                          struct claret_image *image);

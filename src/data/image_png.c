@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 #ifdef CLARET_HAVE_PNG
@@ -111,7 +112,47 @@ enum claret_status claret_png_decode(const char *path, const unsigned char *byte
         return claret_fail(CLARET_FORMAT, "%s: %s", path, reading.fault);
     return reading.status;
 }
+/* What libpng jumps out of is this alone. */
+static bool write_png(png_structp png, png_infop info, FILE *stream, const struct claret_image *image)
+{
+    if (setjmp(png_jmpbuf(png)))
+        return false;
+    png_init_io(png, stream);
+    png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8,
+                 image->channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (int y = 0; y < image->height; y++)
+        png_write_row(png, image->pixels + (size_t)y * (size_t)image->width * (size_t)image->channels);
+    png_write_end(png, info);
+    return true;
+}
+
+enum claret_status claret_png_write(const char *path, const struct claret_image *image)
+{
+    struct reading writing = {.path = path};
+    struct claret_file file = {0};
+    bool written = false;
+
+    CLARET_TRY(claret_file_create(path, &file));
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writing, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    if (info)
+        written = write_png(png, info, file.stream, image);
+    png_destroy_write_struct(&png, &info);
+    if (written)
+        return claret_file_commit(&file);
+    claret_file_abandon(&file);
+    return claret_fail(CLARET_IO, "%s: cannot be written: %s", path,
+                       writing.fault[0] ? writing.fault : "host memory is used up");
+}
 #else
+enum claret_status claret_png_write(const char *path, const struct claret_image *image)
+{
+    (void)image;
+    return claret_fail(CLARET_IO, "%s: cannot be written: this claret was built without libpng", path);
+}
+
 enum claret_status claret_png_decode(const char *path, const unsigned char *bytes, size_t size,
                                      struct claret_image *image)
 {

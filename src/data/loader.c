@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "augment.h"
 #include "data.h"
 
 #define SLOT_ALIGNMENT 4096 /* a page: what drivers like for memory that they copy from */
@@ -17,6 +18,7 @@
 struct claret_loader {
     const struct claret_dataset *dataset;
     struct claret_loader_options options;
+    struct claret_augment augment; /* what options.augment points to, if anything */
     struct claret_stage_layout layout;
     size_t images; /* of an epoch */
     size_t steps_per_epoch, steps;
@@ -72,6 +74,15 @@ static size_t claim(struct claret_loader *loader)
     return batch;
 }
 
+static enum claret_status fetch(const struct claret_loader *loader, size_t epoch, uint32_t index,
+                                unsigned char *image)
+{
+    if (!loader->options.augment)
+        return claret_dataset_fetch(loader->dataset, index, image);
+    return claret_augment_fetch(&loader->augment, loader->dataset, loader->options.seed, (uint32_t)epoch,
+                                index, image);
+}
+
 /* Without the lock: the slot is this thread's until it is ready. */
 static enum claret_status fill(struct claret_loader *loader, size_t batch, int slot)
 {
@@ -84,7 +95,8 @@ static enum claret_status fill(struct claret_loader *loader, size_t batch, int s
 
     for (size_t i = 0; i < count; i++) {
         labels[i] = dataset->labels[indices[i]];
-        CLARET_TRY(claret_dataset_fetch(dataset, indices[i], images + i * dataset->image_bytes));
+        CLARET_TRY(
+            fetch(loader, batch / loader->steps_per_epoch, indices[i], images + i * dataset->image_bytes));
     }
     if (unused) {
         memset(labels + count, 0, unused * sizeof(*labels));
@@ -217,6 +229,10 @@ enum claret_status claret_loader_create(const struct claret_dataset *dataset,
     pthread_cond_init(&made->ready, NULL);
     made->dataset = dataset;
     made->options = *options;
+    if (options->augment)
+        made->augment = *options->augment;
+    if (!claret_augment_any(&made->augment))
+        made->options.augment = NULL;
     made->images = dataset->count;
     claret_stage_layout(options->batch, (int64_t)(dataset->image_bytes / element), element, &made->layout);
     made->steps_per_epoch = (made->images - 1) / (size_t)options->batch + 1;

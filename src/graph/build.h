@@ -12,6 +12,7 @@ struct claret_build {
     bool *wants;             /* by tensor: a gradient is needed */
     int *grad;               /* by tensor: its gradient's id, -1: none yet */
     int input_uses;          /* layers that read the network's input */
+    int stage_slots;         /* op/batch.h */
     struct claret_attr *sgd; /* the optimizer's attributes */
     bool failed;             /* out of memory, or a layer made more tensors than any may */
     bool too_large;          /* a tensor was; the error is recorded */

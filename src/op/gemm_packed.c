@@ -88,6 +88,10 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
         snprintf(reason, 128, "a tile of %d times %d vectors is beyond the registers", tiling.mr, tiling.nv);
         return false;
     }
+    if (claret_param(problem->params, "CHUNK", 1) > gemm->k) {
+        snprintf(reason, 128, "there are only %lld terms", (long long)gemm->k);
+        return false;
+    }
     if (tiling.chunks > MAX_CHUNKS && tiling.chunks > panels(gemm->k, MAX_CHUNK)) {
         snprintf(reason, 128, "more than %d chunks", MAX_CHUNKS);
         return false;

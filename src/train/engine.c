@@ -33,11 +33,10 @@ static struct claret_device_desc device_of(const struct claret_session *session)
     return device;
 }
 
-static struct claret_graph_options graph_options(struct claret_session *session,
-                                                 const struct claret_device_desc *device, bool training,
-                                                 int64_t batch)
+struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
+                                                        const struct claret_device_desc *device,
+                                                        bool f32_images, bool training, int64_t batch)
 {
-    const struct claret_options *options = session->options;
     /* Kernels for images in NHWC are written for wide vectors, and some of the fused ops'; others for tiles.
      */
     char reason[128];
@@ -45,7 +44,7 @@ static struct claret_graph_options graph_options(struct claret_session *session,
     bool fuse = !options->no_fuse && (vectors || tiles);
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
-                                         .f32_images = session->element == CLARET_F32,
+                                         .f32_images = f32_images,
                                          .fuse = fuse,
                                          .tiles = tiles,
                                          .fuse_update = fuse,
@@ -54,6 +53,14 @@ static struct claret_graph_options graph_options(struct claret_session *session,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,
                                          .nesterov = options->nesterov};
+}
+
+static struct claret_graph_options graph_options(const struct claret_session *session,
+                                                 const struct claret_device_desc *device, bool training,
+                                                 int64_t batch)
+{
+    return claret_engine_graph_options(session->options, device, session->element == CLARET_F32, training,
+                                       batch);
 }
 
 static struct claret_plan_options plan_options(struct claret_session *session,

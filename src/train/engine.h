@@ -15,6 +15,10 @@ int claret_engine_buffers(const struct claret_plan *train, const struct claret_p
                           uint64_t bytes[CLARET_PLAN_MAX_BUFFERS]);
 /* Node by node which solver was taken, of the training plan where there is one. */
 void claret_engine_explain(struct claret_session *session, struct claret_text *text);
+/* How a session with these options builds its graph for that device. */
+struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
+                                                        const struct claret_device_desc *device,
+                                                        bool f32_images, bool training, int64_t batch);
 void claret_engine_finish(struct claret_engine *engine);
 
 /* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL,

@@ -37,7 +37,7 @@ static enum claret_status queue_loaded(struct claret_session *session, struct cl
 {
     struct claret_batch batch;
     CLARET_TRY(claret_loader_next(loader, &batch));
-    enum claret_status status = claret_session_reuse(session);
+    enum claret_status status = claret_session_reuse(session, &session->eval);
     if (status != CLARET_OK) {
         claret_loader_release(loader, &batch);
         return status;
@@ -52,7 +52,7 @@ static enum claret_status open_loader(const struct claret_session *session,
     struct claret_loader_options options = {.batch = session->eval.batch,
                                             .workers = workers,
                                             .epochs = 1,
-                                            .ahead = CLARET_STAGE_SLOTS + 2 + workers,
+                                            .ahead = session->eval.layout.slots + 2 + workers,
                                             .any_size = true};
     return claret_loader_create(dataset, &options, loader);
 }
@@ -61,8 +61,10 @@ static enum claret_status queue_batch(struct claret_session *session, const stru
                                       size_t first, size_t count)
 {
     const struct claret_stage_layout *layout = &session->eval.layout;
-    CLARET_TRY(claret_session_reuse(session));
-    unsigned char *memory = session->flight[session->slot].memory;
+    CLARET_TRY(claret_session_reuse(session, &session->eval));
+    unsigned char *memory = claret_session_slot_memory(session);
+    if (!memory)
+        return claret_no_memory();
     memcpy(memory + layout->labels, dataset->labels + first, count * sizeof *dataset->labels);
     memcpy(memory + layout->images, dataset->images + first * layout->image, count * layout->image);
     return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
@@ -75,8 +77,6 @@ static enum claret_status run_batches(struct claret_session *session, const stru
 {
     struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
-    /* The two graphs lay out the stage buffer differently: nothing of the other may be under way. */
-    CLARET_TRY(claret_session_drain(session));
     /* Of a session for training its programs are built here, when they are needed. */
     if (!eval->exec)
         CLARET_TRY(claret_exec_create(session->pool, eval->plan, &eval->exec));
@@ -142,6 +142,31 @@ fail:
     claret_session_abandon(session);
     free(logits);
     claret_result_destroy(result);
+    return status;
+}
+
+enum claret_status claret_session_predict(struct claret_session *session, const void *images, int count,
+                                          float *logits)
+{
+    claret_error_clear();
+    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
+        return claret_fail(CLARET_INVALID,
+                           "claret_session_predict: needs a session, 1 to %lld images and logits",
+                           session ? (long long)session->eval.batch : 0LL);
+    const struct claret_engine *eval = &session->eval;
+    const struct claret_place *place = &eval->plan->places[eval->graph->logits];
+    CLARET_TRY(claret_session_drain(session)); /* the two graphs lay out the stage buffer differently */
+    unsigned char *memory = session->flight[session->slot].memory;
+    memset(memory + eval->layout.labels, 0, (size_t)count * sizeof(int32_t));
+    memcpy(memory + eval->layout.images, images, (size_t)count * eval->layout.image);
+    enum claret_status status = claret_session_queue(session, &session->eval, memory, count, NULL, NULL);
+    if (status == CLARET_OK)
+        status = claret_pool_read(session->pool, place->buffer, place->offset,
+                                  (size_t)count * (size_t)session->network->classes * sizeof *logits, logits);
+    if (status == CLARET_OK)
+        status = claret_session_drain(session);
+    if (status != CLARET_OK)
+        claret_session_abandon(session);
     return status;
 }
 
