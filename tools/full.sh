@@ -111,6 +111,7 @@ vendors_compile()
     for width in 1 4 8 16; do # those that claret-bench alone uses
         echo "bench bench_fma -cl-std=CL1.2 -DWIDTH=$width"
     done >>"$list"
+    cat "$root/tools/gpu_kernels.txt" >>"$list"
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086

@@ -97,7 +97,8 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_tiled_conv_dw(emit, node, DW_PARAMS, &tiled);
 }
 
-/* ---- direct: on every device ---- */
+/* ---- without local memory: on every device. Their names are their own: a forced name is for all nodes of a
+ * layer. ---- */
 
 static double flops(const struct claret_tiled_conv *tiled)
 {
@@ -160,8 +161,8 @@ static const struct claret_solver forward_tiled = {.name = "implicit-gemm",
                                                    .emit = forward_emit};
 static const struct claret_solver dw_tiled = {
     .name = "implicit-gemm", .applicable = dw_applicable, .unasked = unasked, .emit = dw_emit};
-static const struct claret_solver direct = {.name = "direct", .emit = direct_emit};
-static const struct claret_solver direct_dw = {.name = "direct", .emit = direct_dw_emit};
+static const struct claret_solver direct = {.name = "per-pixel", .emit = direct_emit};
+static const struct claret_solver direct_dw = {.name = "per-weight", .emit = direct_dw_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_tiled, &direct, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_tiled, &direct_dw, NULL};
 
