@@ -116,6 +116,26 @@ static int source(int at, int size, bool reflect)
     return at < 0 ? -at : 2 * (size - 1) - at;
 }
 
+/* A row moved by dx, zeros where it ends, then mirrored: whole stretches, for this is what most trainings do.
+ */
+static void move_row(const unsigned char *from, int width, int dx, bool mirror, unsigned char *to)
+{
+    int first = dx < 0 ? -dx : 0, end = dx > 0 ? width - dx : width; /* of the row before it is mirrored */
+
+    if (first >= end) {
+        memset(to, 0, (size_t)width);
+    } else if (!mirror) {
+        memset(to, 0, (size_t)first);
+        memcpy(to + first, from + first + dx, (size_t)(end - first));
+        memset(to + end, 0, (size_t)(width - end));
+    } else {
+        memset(to, 0, (size_t)(width - end));
+        for (int x = first; x < end; x++)
+            to[width - 1 - x] = from[x + dx];
+        memset(to + width - first, 0, (size_t)first);
+    }
+}
+
 /* to (C, H, W): from, moved by (dy, dx) and mirrored. */
 static void move(const struct claret_dataset *dataset, const unsigned char *from, int dy, int dx,
                  bool reflect, bool mirror, unsigned char *to)
@@ -125,10 +145,15 @@ static void move(const struct claret_dataset *dataset, const unsigned char *from
     for (int c = 0; c < dataset->channels; c++, from += (size_t)height * (size_t)width)
         for (int y = 0; y < height; y++, to += width) {
             int row = source(y + dy, height, reflect);
-            for (int x = 0; x < width; x++) {
-                int column = source((mirror ? width - 1 - x : x) + dx, width, reflect);
-                to[x] = row < 0 || column < 0 ? 0 : from[(size_t)row * (size_t)width + (size_t)column];
+            if (row < 0) {
+                memset(to, 0, (size_t)width);
+                continue;
             }
+            const unsigned char *line = from + (size_t)row * (size_t)width;
+            if (!reflect)
+                move_row(line, width, dx, mirror, to);
+            for (int x = 0; x < width && reflect; x++)
+                to[x] = line[source((mirror ? width - 1 - x : x) + dx, width, true)];
         }
 }
 

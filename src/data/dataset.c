@@ -206,7 +206,8 @@ enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, 
     for (int c = 0; c < dataset->channels; c++) {
         double count = (double)dataset->count * (double)plane, average = (double)sums[c] / count;
         mean[c] = (float)(average / 255);
-        std[c] = (float)(sqrt((double)squares[c] / count - average * average) / 255);
+        double variance = (double)squares[c] / count - average * average;
+        std[c] = (float)(sqrt(variance > 0 ? variance : 0) / 255); /* rounding may leave it below 0 */
     }
     return CLARET_OK;
 }

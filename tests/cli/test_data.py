@@ -82,6 +82,13 @@ class Folders(FolderCase):
         result = self.run_claret(*self.TRAIN, "--data", "data/train", "--val-fraction", "0.2", "-o", "held")
         self.assertIn("accuracy: 100.00% (12/12)", result.out)
 
+    def test_class_names_that_are_no_utf8(self):
+        for split in (b"train", b"test"):
+            os.rename(os.path.join(self.folder.encode(), b"data", split, b"blue"),
+                      os.path.join(self.folder.encode(), b"data", split, b"bl\xfce"))
+        answer = self.json(self.run_claret(*self.TRAIN, "--json"))
+        self.assertEqual(sorted(answer["class_accuracy"]), ["0", "green", "red"])
+
     def test_misfits(self):
         self.write("four.net", "input 3 8 8\nflatten\nlinear out_features=4\n")
         self.refused(*self.TRAIN, "--model", "four.net", "-o", "run", code=1,
