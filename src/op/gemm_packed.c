@@ -8,6 +8,8 @@
 #define MAX_CHUNK 4096 /* terms: a column panel of so many stays in a second-level cache */
 #define MIN_CHUNK 256  /* below, adding the parts costs more than the items gain */
 #define MAX_CHUNKS 64
+#define LARGE_ROWS 48 /* of C, and vectors of a row of it */
+#define LARGE_VECTORS 16
 
 struct tiling {
     int lanes, mr, nv;
@@ -41,8 +43,11 @@ static struct tiling choose_tiling(const struct claret_gemm_call *gemm,
                                    const struct claret_device_desc *device, struct claret_params *params)
 {
     struct tiling tiling = {.lanes = claret_vector_lanes(device, gemm->n)};
-    tiling.mr = (int)claret_param(params, "MR", choose_rows(gemm->m, claret_vector_tile(device) >= 24));
-    tiling.nv = (int)claret_param(params, "NV", gemm->n > tiling.lanes ? 2 : 1);
+    bool many = claret_vector_tile(device) >= 24;
+    /* With room for it, a wide tile loads less for as many products. */
+    bool large = many && gemm->m >= LARGE_ROWS && gemm->n >= LARGE_VECTORS * tiling.lanes;
+    tiling.mr = (int)claret_param(params, "MR", large ? 6 : choose_rows(gemm->m, many));
+    tiling.nv = (int)claret_param(params, "NV", large ? 4 : gemm->n > tiling.lanes ? 2 : 1);
     tiling.row_panels = panels(gemm->m, tiling.mr);
     tiling.column_panels = panels(gemm->n, (int64_t)tiling.nv * tiling.lanes);
     /* Enough items for all units, and panels that stay in a cache. */

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define MANY_IMAGES 32
+#define MANY_OUTPUTS 128
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
 #define FORWARD_IMAGES 4 /* that share one reading of the weights … */
 #define FEW_IMAGES 2     /* … or these, where a batch is small */
@@ -155,8 +157,18 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_logits(emit, node, "linear", "linear_rows");
 }
 
-const struct claret_solver claret_linear_rows = {
-    .name = "rows", .applicable = rows_applicable, .emit = rows_emit, .tunables = forward_tunables};
+/* A GEMM's packing pays with many images and outputs. */
+static bool rows_unasked(const struct claret_problem *problem)
+{
+    const struct claret_shape *x = &problem->tensors[problem->node->in[0]].shape;
+    return x->dim[0] >= MANY_IMAGES && problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] >= MANY_OUTPUTS;
+}
+
+const struct claret_solver claret_linear_rows = {.name = "rows",
+                                                 .applicable = rows_applicable,
+                                                 .unasked = rows_unasked,
+                                                 .emit = rows_emit,
+                                                 .tunables = forward_tunables};
 
 struct claret_linear_backward claret_linear_backward_of(const struct claret_node *node)
 {
