@@ -161,7 +161,7 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
 static bool rows_unasked(const struct claret_problem *problem)
 {
     const struct claret_shape *x = &problem->tensors[problem->node->in[0]].shape;
-    return x->dim[0] >= MANY_IMAGES && problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] >= MANY_OUTPUTS;
+    return x->dim[0] < MANY_IMAGES || problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] < MANY_OUTPUTS;
 }
 
 const struct claret_solver claret_linear_rows = {.name = "rows",
