@@ -48,33 +48,44 @@ __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CO
     __global const uint *header = (__global const uint *)slot;
     const bool there = n < (int)header[0];
     xs += (ulong)item * HP * Q * WQ;
+    float line[PW + W + Q * WQ]; /* a row with its padding, and more zeros than the last phase reads */
+    for (int w = 0; w < PW + W + Q * WQ; w++)
+        line[w] = 0.0f;
     for (int h = -PH; h < HP - PH; h++, xs += Q * WQ) {
-        float line[PW + W + Q * WQ]; /* the row with its padding, and more zeros than the last phase reads */
-        for (int w = 0; w < PW + W + Q * WQ; w++)
-            line[w] = 0.0f;
-        if (there && h >= 0 && h < H) {
-            const ulong at = ((ulong)item * H + h) * W;
-#if IMAGES_F32
-            __global const float *row = (__global const float *)(slot + images_at) + at;
-            for (int w = 0; w < W; w++)
-                line[PW + w] = row[w];
-#else
-            __global const uchar *row = slot + images_at + at;
-            __global const float *channel = table + c * TABLE_ROW;
-            if (channel[259] != 0.0f) {
-                const float mean = channel[256], deviation = channel[257], reciprocal = channel[258];
-                for (int w = 0; w < W; w++)
-                    line[PW + w] = divide(divide((float)row[w], 255.0f, 1.0f / 255.0f) - mean, deviation, reciprocal);
-            } else {
-                for (int w = 0; w < W; w++)
-                    line[PW + w] = channel[row[w]];
-            }
-#endif
+        if (!there || h < 0 || h >= H) {
+            for (int w = 0; w < Q * WQ; w++)
+                xs[w] = 0.0f;
+            continue;
         }
+        const ulong at = ((ulong)item * H + h) * W;
+#if IMAGES_F32
+        __global const float *row = (__global const float *)(slot + images_at) + at;
+        for (int w = 0; w < W; w++)
+            line[PW + w] = row[w];
+#else
+        __global const uchar *row = slot + images_at + at;
+        __global const float *channel = table + c * TABLE_ROW;
+        if (channel[259] != 0.0f) {
+            const float mean = channel[256], deviation = channel[257], reciprocal = channel[258];
+            for (int w = 0; w < W; w++)
+                line[PW + w] = divide(divide((float)row[w], 255.0f, 1.0f / 255.0f) - mean, deviation, reciprocal);
+        } else {
+            for (int w = 0; w < W; w++)
+                line[PW + w] = channel[row[w]];
+        }
+#endif
+#if Q == 2 && WQ % 8 == 0 /* what compilers do not find */
+        for (int q = 0; q < WQ; q += 8) {
+            const float16 both = vload16(0, line + 2 * q);
+            vstore8(both.even, 0, xs + q);
+            vstore8(both.odd, 0, xs + WQ + q);
+        }
+#else
 #pragma unroll
         for (int phase = 0; phase < Q; phase++)
             for (int q = 0; q < WQ; q++)
                 xs[phase * WQ + q] = line[q * Q + phase];
+#endif
     }
     if (c == 0)
         labels[n] = there ? ((__global const int *)(slot + labels_at))[n] : 0;

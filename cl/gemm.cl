@@ -42,3 +42,19 @@ __kernel void gemm_plain(CONST_TENSOR(float, a), int lda, CONST_TENSOR(float, b)
     const ulong place = (ulong)row * ldc + column;
     c[place] = beta == 0.0f ? sum : fma(beta, c[place], sum);
 }
+
+/* C (m, n) = alpha * the sum of parts (chunks, m, n) + beta * C, as above. Items: (n, m). */
+__kernel void gemm_sum(CONST_TENSOR(float, parts), TENSOR(float, c), int ldc, int m_count, int n_count, int chunks,
+                       float alpha, float beta)
+{
+    USE_CONST(float, parts);
+    USE(float, c);
+    const int n = get_global_id(0), m = get_global_id(1);
+    if (n >= n_count)
+        return;
+    float sum = 0.0f;
+    for (int i = 0; i < chunks; i++)
+        sum += parts[((ulong)i * m_count + m) * n_count + n];
+    const ulong at = (ulong)m * ldc + n;
+    c[at] = beta == 0.0f ? alpha * sum : alpha * sum + beta * c[at];
+}

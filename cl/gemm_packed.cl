@@ -4,8 +4,8 @@
  * pack: panels (ceil(extent / TILE), k, TILE) of a matrix whose element (i, k) lies at i + k * ld where CONTIGUOUS, else at
  * i * ld + k; rows past `extent` become 0. Overwrites the panels. Items: (panels, ceil(k / BLOCK)).
  * gemm_packed: C (m, n) = alpha * A * B + beta * C from panels a (MR) and b (NV * LANES). With PARTS 1 each of the
- * chunks of `chunk` terms writes its sum to parts (chunks, m, n) instead, and gemm_sum adds these.
- * Items: (row panels, column panels, chunks); gemm_sum: (n, m). */
+ * chunks of `chunk` terms writes its sum to parts (chunks, m, n) instead, for gemm.cl's gemm_sum.
+ * Items: (row panels, column panels, chunks). */
 #ifndef TILE
 #define TILE 8
 #define CONTIGUOUS 0
@@ -102,19 +102,4 @@ __kernel void gemm_packed(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
             else
                 STORE_SOME(float, value, to, left);
         }
-}
-
-__kernel void gemm_sum(CONST_TENSOR(float, parts), TENSOR(float, c), int ldc, int m_count, int n_count, int chunks,
-                       float alpha, float beta)
-{
-    USE_CONST(float, parts);
-    USE(float, c);
-    const int n = get_global_id(0), m = get_global_id(1);
-    if (n >= n_count)
-        return;
-    float sum = 0.0f;
-    for (int i = 0; i < chunks; i++)
-        sum += parts[((ulong)i * m_count + m) * n_count + n];
-    const ulong at = (ulong)m * ldc + n;
-    c[at] = beta == 0.0f ? alpha * sum : alpha * sum + beta * c[at];
 }

@@ -1,7 +1,7 @@
 /* The last, fully connected layer with the loss, and its whole backward, for devices whose work-items own wide vectors: lanes are
  * features.
  *
- * Defines: LANES; N images, F features, O outputs; HAS_BIAS; HAS_DX, UPDATE (linear_backward). Tunables: OT; IMAGES
+ * Defines: LANES; N images, F features, O outputs; HAS_BIAS; RELU behind y (linear_rows); HAS_DX, UPDATE (linear_backward). Tunables: OT; IMAGES
  * at a time; BLOCK vectors of features an item, FT of them at a time (linear_backward). */
 #ifndef OT
 #define OT 1
@@ -17,6 +17,9 @@
 #endif
 #ifndef UPDATE
 #define UPDATE 0
+#endif
+#ifndef RELU
+#define RELU 0
 #endif
 #ifndef HAS_DX
 #define HAS_DX 0
@@ -99,7 +102,7 @@ __kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
     logits_of(x, weight, bias, n, logits);
     for (int i = 0; i < IMAGES && n + i < N; i++)
         for (int o = 0; o < O; o++)
-            y[(ulong)(n + i) * O + o] = logits[i][o];
+            y[(ulong)(n + i) * O + o] = RELU && isless(logits[i][o], 0.0f) ? 0.0f : logits[i][o];
 }
 
 /* Overwrites losses (N) and dlogits (N, O) from x (N, F), weight (O, F), bias, labels. Items: (ceil(N / IMAGES)). */

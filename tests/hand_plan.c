@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "plan/emit.h"
+
 void hand_init(struct hand_plan *hand)
 {
     memset(hand, 0, sizeof *hand);
@@ -83,32 +85,37 @@ void hand_arg_float(struct claret_kernel_call *call, float value)
     call->arg[call->arg_count++] = (struct claret_arg){.type = CLARET_ARG_FLOAT, .f = value};
 }
 
-static void plain_gemm(struct hand_plan *hand, const struct claret_gemm_call *gemm)
+void hand_gemm(struct hand_plan *hand, const struct claret_gemm_call *gemm)
 {
-    const struct claret_matrix *matrices[3] = {&gemm->a, &gemm->b, &gemm->c};
-    struct claret_kernel_call *call = hand_kernel(hand, "plain gemm", "gemm", "gemm_plain");
-    hand_define(call, "TA", gemm->a.transposed);
-    hand_define(call, "TB", gemm->b.transposed);
-    for (int i = 0; i < 3; i++) {
-        hand_arg_tensor(call, matrices[i]->tensor, matrices[i]->offset);
-        hand_arg_int(call, (int32_t)matrices[i]->ld);
-    }
-    hand_arg_int(call, (int32_t)gemm->m);
-    hand_arg_int(call, (int32_t)gemm->n);
-    hand_arg_int(call, (int32_t)gemm->k);
-    hand_arg_float(call, gemm->alpha);
-    hand_arg_float(call, gemm->beta);
-    call->dims = 2;
-    call->items[0] = (size_t)gemm->n;
-    call->items[1] = (size_t)gemm->m;
-    call->local[0] = 16;
-    call->local[1] = 4;
+    add_launch(hand, CLARET_LAUNCH_GEMM, "clblast gemm")->gemm = *gemm;
 }
 
-void hand_gemm(struct hand_plan *hand, const struct claret_gemm_call *gemm, bool plain)
+enum claret_status hand_gemm_by(struct hand_plan *hand, const struct claret_gemm_call *gemm,
+                                const struct claret_gemm_solver *solver,
+                                const struct claret_device_desc *device, int buffer, uint64_t *bytes)
 {
-    if (plain)
-        plain_gemm(hand, gemm);
-    else
-        add_launch(hand, CLARET_LAUNCH_GEMM, "clblast gemm")->gemm = *gemm;
+    struct claret_node node = {.name = "by hand"};
+    struct claret_graph graph = {.nodes = &node, .node_count = 1};
+    struct claret_plan_options options = {.device = device};
+    struct claret_emit emit = {.plan = &hand->plan,
+                               .options = &options,
+                               .tensors = hand->tensors,
+                               .tensor_capacity = HAND_MAX,
+                               .launch_capacity = HAND_MAX,
+                               .solver = solver->name};
+    int first = hand->plan.tensor_count;
+    hand->plan.graph = &graph;
+    solver->emit(&emit, "gemm", gemm);
+    hand->plan.graph = NULL;
+    for (int i = first; i < hand->plan.tensor_count; i++) {
+        uint64_t size = (uint64_t)hand->tensors[i].shape.dim[0] * sizeof(float);
+        hand->places[i] = (struct claret_place){.buffer = buffer, .offset = *bytes, .bytes = size};
+        *bytes += (size + 127) / 128 * 128;
+    }
+    return emit.status;
+}
+
+void hand_finish(struct hand_plan *hand)
+{
+    claret_arena_free(&hand->plan.arena);
 }

@@ -3,6 +3,7 @@
 #ifndef CLARET_TESTS_HAND_PLAN_H
 #define CLARET_TESTS_HAND_PLAN_H
 
+#include "op/gemm.h"
 #include "plan/plan.h"
 
 #define HAND_MAX 16
@@ -25,7 +26,12 @@ void hand_define_float(struct claret_kernel_call *call, const char *name, float 
 void hand_arg_tensor(struct claret_kernel_call *call, int tensor, int64_t offset);
 void hand_arg_int(struct claret_kernel_call *call, int32_t value);
 void hand_arg_float(struct claret_kernel_call *call, float value);
-/* A GEMM record for CLBlast, or the same as a launch of the plain kernel. */
-void hand_gemm(struct hand_plan *hand, const struct claret_gemm_call *gemm, bool plain);
+void hand_gemm(struct hand_plan *hand, const struct claret_gemm_call *gemm); /* a record for CLBlast */
+/* The same as the launches of a solver of kernels, planned for `device`. Its workspace lies in `buffer` from
+ * `*bytes` on, which grows. */
+enum claret_status hand_gemm_by(struct hand_plan *hand, const struct claret_gemm_call *gemm,
+                                const struct claret_gemm_solver *solver,
+                                const struct claret_device_desc *device, int buffer, uint64_t *bytes);
+void hand_finish(struct hand_plan *hand); /* frees what hand_gemm_by() made */
 
 #endif

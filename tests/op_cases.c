@@ -53,8 +53,9 @@ const struct claret_op_case claret_op_cases[] = {
     {"conv-batch127", "3 9 9", "conv2d out_channels=7 kernel_size=3; flatten", 127, LARGE},
     {"conv-batch129", "3 9 7", "conv2d out_channels=8 kernel_size=3 padding=1 stride=2; flatten", 129, LARGE},
     {"conv-cifar", "3 32 32", "conv2d out_channels=16 kernel_size=3; flatten", 4, LARGE},
-    {"conv-winograd", "17 7 9", "conv2d out_channels=19 kernel_size=3 padding=1; flatten", 3, SMALL},
-    {"conv-winograd-nopad", "16 10 8", "conv2d out_channels=33 kernel_size=3 bias=false; flatten", 5, SMALL},
+    {"conv-winograd", "16 3 5", "conv2d out_channels=17 kernel_size=3 padding=1; flatten", 1, SMALL},
+    {"conv-winograd-nopad", "16 10 8", "conv2d out_channels=33 kernel_size=3 bias=false; flatten", 5, LARGE},
+    {"conv-winograd-primes", "17 7 9", "conv2d out_channels=19 kernel_size=3 padding=1; flatten", 3, LARGE},
     {"conv-winograd-padding3", "33 5 4", "conv2d out_channels=16 kernel_size=3 padding=3,2; flatten", 4,
      LARGE},
     {"conv-in300", "300 4 40", "conv2d out_channels=17 kernel_size=3 padding=1; flatten", 3, LARGE},
@@ -185,7 +186,10 @@ const struct claret_op_case claret_op_cases[] = {
      "output_size=1; "
      "flatten; linear out_features=3",
      4, LARGE},
-    /* conv2d and relu in one */
+    /* linear and relu, conv2d and relu in one */
+    {"fused-linear-relu", "2 3 3",
+     "flatten; linear out_features=7; relu; linear out_features=5 bias=false; relu; linear out_features=3", 4,
+     SMALL},
     {"fused-conv-relu", "3 7 6",
      "conv2d out_channels=5 kernel_size=3 padding=1; relu; conv2d out_channels=4 kernel_size=3 stride=2 "
      "bias=false; "

@@ -57,6 +57,13 @@ static void run(struct ends *ends, bool last)
         fail_msg("changed %s", where);
 }
 
+static int slots_of(bool f32_images)
+{
+    struct claret_stage_layout layout;
+    claret_stage_layout(BATCH, IMAGE, f32_images ? 4 : 1, &layout);
+    return layout.slots;
+}
+
 /* ---- batch_load ---- */
 
 static void put(double *bytes, const void *data, size_t size)
@@ -65,7 +72,7 @@ static void put(double *bytes, const void *data, size_t size)
         bytes[i] = ((const unsigned char *)data)[i];
 }
 
-/* Fills both slots with `count` images each: pixel i of image n in slot s is (7 n + i + 100 s) % 256, as a
+/* Fills all slots with `count` images each: pixel i of image n in slot s is (7 n + i + 100 s) % 256, as a
  * byte or as that number of halves; its label is n + s. */
 static void fill_stage(struct ends *ends, bool f32_images, const struct claret_stage_header *header)
 {
@@ -73,8 +80,8 @@ static void fill_stage(struct ends *ends, bool f32_images, const struct claret_s
     size_t element = f32_images ? 4 : 1;
     struct claret_stage_layout layout;
     claret_stage_layout(BATCH, IMAGE, element, &layout);
-    assert_true(ends->values->count[ends->graph->stage] == (int64_t)layout.slot * CLARET_STAGE_SLOTS);
-    for (int s = 0; s < CLARET_STAGE_SLOTS; s++, stage += layout.slot) {
+    assert_true(ends->values->count[ends->graph->stage] == (int64_t)layout.slot * layout.slots);
+    for (int s = 0; s < layout.slots; s++, stage += layout.slot) {
         for (size_t i = 0; i < layout.slot; i++)
             stage[i] = 0xEE;
         put(stage, header, sizeof *header);
@@ -135,7 +142,7 @@ static void load(bool f32_images, bool any, uint32_t count)
     if (!f32_images)
         fill_table(&ends, any, &rng);
     fill_stage(&ends, f32_images, &header);
-    for (int slot = 0; slot < CLARET_STAGE_SLOTS; slot++) {
+    for (int slot = 0; slot < slots_of(f32_images); slot++) {
         ends.step[CLARET_STEP_SLOT] = slot;
         ends.step[CLARET_STEP_LOSS_SUM] = 2.5;
         ends.step[CLARET_STEP_LOSS_COUNT] = 3;
@@ -198,11 +205,13 @@ static void test_window(void **state)
     begin(&ends, true, false);
     ends.step[CLARET_STEP_COUNT] = 4; /* the fifth loss is not this step's */
     set_losses(&ends, (double[]){1, 2, 3, 4, 100});
+    const int slots = slots_of(false);
+    ends.step[CLARET_STEP_SLOT] = slots - 2; /* they go round */
     for (int i = 1; i <= 3; i++) {
         run(&ends, true);
         assert_true(ends.step[CLARET_STEP_LOSS] == 2.5 && ends.step[CLARET_STEP_LOSS_SUM] == 2.5 * i);
         assert_true(ends.step[CLARET_STEP_LOSS_COUNT] == i && ends.step[CLARET_STEP_NUMBER] == i);
-        assert_true(ends.step[CLARET_STEP_SLOT] == i % CLARET_STAGE_SLOTS);
+        assert_true(ends.step[CLARET_STEP_SLOT] == (slots - 2 + i) % slots);
         assert_true(ends.step[CLARET_STEP_BAD] == 0);
     }
     end(&ends);
@@ -251,8 +260,9 @@ static void test_evaluation(void **state)
     struct ends ends;
     begin(&ends, false, false);
     ends.step[CLARET_STEP_COUNT] = 2;
+    ends.step[CLARET_STEP_SLOT] = slots_of(false) - 2;
     run(&ends, true);
-    assert_true(ends.step[CLARET_STEP_SLOT] == 1 && ends.step[CLARET_STEP_NUMBER] == 0);
+    assert_true(ends.step[CLARET_STEP_SLOT] == slots_of(false) - 1 && ends.step[CLARET_STEP_NUMBER] == 0);
     run(&ends, true);
     assert_true(ends.step[CLARET_STEP_SLOT] == 0 && ends.step[CLARET_STEP_LOSS_COUNT] == 0);
     end(&ends);

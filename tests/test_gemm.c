@@ -1,5 +1,5 @@
-/* GEMM by CLBlast and by the plain kernel, against sums in double: transposes, sizes off every tile, leading
- * dimensions, offsets, alpha and beta, with sentinels around C. */
+/* GEMM by CLBlast and by each of the kernels, against sums in double: transposes, sizes off every tile,
+ * leading dimensions, offsets, alpha and beta, with sentinels around C. */
 #include "rt_fixture.h"
 
 #include <math.h>
@@ -72,7 +72,13 @@ static void check(const struct problem *p, const struct matrix *a, const struct 
     }
 }
 
-static void run_problem(struct claret_rt *rt, const struct problem *p, bool plain, int stride)
+/* Who multiplies: a solver's kernels as planned for `device`, or CLBlast (NULL). */
+struct way {
+    const struct claret_gemm_solver *solver;
+    const struct claret_device_desc *device;
+};
+
+static void run_problem(struct claret_rt *rt, const struct problem *p, const struct way *way, int stride)
 {
     struct matrix a = make_matrix(p->ta ? p->k : p->m, p->ta ? p->m : p->k, 1);
     struct matrix b = make_matrix(p->tb ? p->n : p->k, p->tb ? p->k : p->n, 2);
@@ -98,9 +104,12 @@ static void run_problem(struct claret_rt *rt, const struct problem *p, bool plai
             .transposed = i == 0 ? p->ta : i == 1 && p->tb};
         bytes[0] += matrices[i]->count * sizeof(float);
     }
-    bytes[1] = plain ? 0 : claret_rt_gemm_workspace(rt, &call);
+    bytes[1] = way->solver ? 0 : claret_rt_gemm_workspace(rt, &call);
     call.workspace = bytes[1] ? hand_tensor(&hand, CLARET_DTYPE_U8, (int64_t)bytes[1], 1, 0) : -1;
-    hand_gemm(&hand, &call, plain);
+    if (way->solver)
+        WORKS(hand_gemm_by(&hand, &call, way->solver, way->device, 1, &bytes[1]));
+    else
+        hand_gemm(&hand, &call);
     WORKS(claret_pool_create(rt, bytes, 2, &pool));
     WORKS(claret_exec_create(pool, &hand.plan, &exec));
     for (int i = 0; i < 3; i++)
@@ -110,13 +119,14 @@ static void run_problem(struct claret_rt *rt, const struct problem *p, bool plai
     check(p, &a, &b, &c, after, stride);
     claret_exec_destroy(exec);
     claret_pool_destroy(pool);
+    hand_finish(&hand);
     free(a.values);
     free(b.values);
     free(c.values);
     free(after);
 }
 
-static void run_sizes(struct claret_rt *rt, bool plain)
+static void run_sizes(struct claret_rt *rt, const struct way *way)
 {
     static const int sizes[][3] = {{1, 1, 1},   {1, 65, 3},  {7, 10, 33},  {63, 1, 5},
                                    {64, 32, 2}, {65, 63, 7}, {16, 129, 27}};
@@ -126,15 +136,80 @@ static void run_sizes(struct claret_rt *rt, bool plain)
             run_problem(rt,
                         &(struct problem){sizes[s][0], sizes[s][1], sizes[s][2], t & 1, t & 2,
                                           scales[(s + (size_t)t) % 3][0], scales[(s + (size_t)t) % 3][1]},
-                        plain, 1);
+                        way, 1);
+}
+
+static const struct claret_gemm_solver *solver_named(const char *name)
+{
+    for (int i = 0; claret_gemm_solvers[i]; i++)
+        if (strcmp(claret_gemm_solvers[i]->name, name) == 0)
+            return claret_gemm_solvers[i];
+    fail_msg("no GEMM solver %s", name);
+    return NULL;
 }
 
 static void plain_gemm(void **state)
 {
     struct claret_rt *rt = fixture_open(NULL, NULL);
     (void)state;
-    run_sizes(rt, true);
+    run_sizes(rt, &(struct way){solver_named("plain"), claret_rt_device(rt)});
     claret_rt_close(rt);
+}
+
+/* As for devices of other sizes, within what this one can run: other tiles, other numbers of parts. */
+static void tiled_gemm(void **state)
+{
+    static const struct {
+        size_t group;
+        uint32_t units;
+    } kinds[] = {{16, 1}, {64, 2}, {256, 1}, {256, 128}};
+    static const int sizes[][3] = {
+        {129, 131, 40}, {65, 10, 1500}, {10, 300, 700}, {257, 200, 9}, {1, 1, 3000}};
+    struct claret_rt *rt = fixture_open(NULL, NULL);
+    struct claret_device_desc device = *claret_rt_device(rt);
+    const struct way way = {solver_named("tiled"), &device};
+    bool slow = strstr(device.platform, "Oclgrind") != NULL;
+    (void)state;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        if (kinds[kind].group > claret_rt_device(rt)->max_work_group)
+            continue;
+        device.max_work_group = kinds[kind].group;
+        device.compute_units = kinds[kind].units;
+        run_sizes(rt, &way);
+        for (size_t s = 0; !slow && s < sizeof sizes / sizeof *sizes; s++)
+            run_problem(rt,
+                        &(struct problem){sizes[s][0], sizes[s][1], sizes[s][2], (s + kind) & 1,
+                                          (s + kind) & 2, -0.5f, kind & 1 ? 0.0f : 0.25f},
+                        &way, 1);
+    }
+    device.max_work_group = 1;
+    struct claret_gemm_call call = {.m = 9, .n = 9, .k = 9, .a.ld = 9, .b.ld = 9, .c.ld = 9};
+    char reason[128] = "";
+    assert_false(way.solver->applicable(&(struct claret_gemm_problem){&call, &device, NULL}, reason));
+    assert_non_null(strstr(reason, "work-groups of 16"));
+    device.max_work_group = 256;
+    call.a.ld = INT32_MAX;
+    assert_false(way.solver->applicable(&(struct claret_gemm_problem){&call, &device, NULL}, reason));
+    assert_non_null(strstr(reason, "too large"));
+    claret_rt_close(rt);
+}
+
+/* Large GEMMs are CLBlast's where that works; no CPU device is given tiles unasked. */
+static void tiled_unasked(void **state)
+{
+    const struct claret_gemm_solver *tiled = solver_named("tiled");
+    struct claret_device_desc device;
+    const struct claret_gemm_call large = {.m = 512, .n = 512, .k = 512},
+                                  thin = {.m = 512, .n = 10, .k = 3600};
+    (void)state;
+    claret_device_desc_default(&device);
+    device.kind = CLARET_CLASS_CPU;
+    assert_false(tiled->unasked(&(struct claret_gemm_problem){&thin, &device, NULL}));
+    device.kind = CLARET_CLASS_GPU;
+    assert_true(tiled->unasked(&(struct claret_gemm_problem){&thin, &device, NULL}));
+    assert_false(tiled->unasked(&(struct claret_gemm_problem){&large, &device, NULL}));
+    device.clblast = false;
+    assert_true(tiled->unasked(&(struct claret_gemm_problem){&large, &device, NULL}));
 }
 
 static void clblast_gemm(void **state)
@@ -147,7 +222,7 @@ static void clblast_gemm(void **state)
     if (!claret_rt_device(rt)->clblast)
         fprintf(stderr, "CLBlast is not applicable: %s\n", claret_rt_device(rt)->clblast_reason);
     else
-        run_sizes(rt, false);
+        run_sizes(rt, &(struct way){NULL, NULL});
     claret_rt_report(rt, &report);
     assert_non_null(report.data);
     assert_non_null(strstr(report.data, "programs: 0 used, 0 from cache, 0 built"));
@@ -174,7 +249,7 @@ static void clblast_large(void **state)
     if (!claret_rt_device(rt)->clblast || p.m >= 1200 || strstr(claret_rt_device(rt)->platform, "Oclgrind"))
         fprintf(stderr, "%d is too large to be tried here\n", p.m);
     else
-        run_problem(rt, &p, false, 1009);
+        run_problem(rt, &p, &(struct way){NULL, NULL}, 1009);
     claret_rt_close(rt);
 }
 
@@ -195,7 +270,7 @@ static void clblast_refused(void **state)
     hand_init(&hand);
     hand_tensor(&hand, CLARET_DTYPE_F32, 16, 0, 0);
     call.a.ld = call.b.ld = call.c.ld = 1;
-    hand_gemm(&hand, &call, false);
+    hand_gemm(&hand, &call);
     WORKS(claret_pool_create(rt, bytes, 1, &pool));
     assert_int_equal(claret_exec_create(pool, &hand.plan, &exec), CLARET_INTERNAL);
     assert_non_null(strstr(claret_error(), "switched off"));
@@ -228,6 +303,7 @@ static void two_threads(void **state)
     struct claret_gemm_call call = {.m = SIZE, .n = SIZE, .k = SIZE, .alpha = 1, .beta = 1, .workspace = -1};
     struct hand_plan hand;
     struct worker workers[2] = {{0}};
+    uint64_t none = 0;
     struct claret_pool *pools[2];
     pthread_t threads[2];
     (void)state;
@@ -243,7 +319,10 @@ static void two_threads(void **state)
         workers[i].rt = fixture_open(NULL, NULL);
         WORKS(claret_rt_probe_gemm(workers[i].rt));
     }
-    hand_gemm(&hand, &call, !claret_rt_device(workers[0].rt)->clblast);
+    if (claret_rt_device(workers[0].rt)->clblast)
+        hand_gemm(&hand, &call);
+    else
+        WORKS(hand_gemm_by(&hand, &call, solver_named("plain"), claret_rt_device(workers[0].rt), 0, &none));
     for (int i = 0; i < 2 * COUNT; i++)
         values[i] = (float)(i % 3);
     for (int i = 0; i < 2; i++) {
@@ -269,12 +348,15 @@ static void two_threads(void **state)
         claret_pool_destroy(pools[i]);
         claret_rt_close(workers[i].rt);
     }
+    hand_finish(&hand);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(plain_gemm, fixture_no_objects),
+        cmocka_unit_test_teardown(tiled_gemm, fixture_no_objects),
+        cmocka_unit_test(tiled_unasked),
         cmocka_unit_test_teardown(clblast_gemm, fixture_no_objects),
         cmocka_unit_test_teardown(clblast_large, fixture_no_objects),
         cmocka_unit_test_teardown(clblast_refused, fixture_no_objects),

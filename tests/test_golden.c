@@ -19,6 +19,7 @@
 
 #include <claret/claret.h>
 
+#include "train/engine.h"
 #include "train/weights.h"
 
 static const char *device_selector = "";
@@ -251,6 +252,30 @@ static void nesterov(void **state)
     run_golden("nesterov");
 }
 
+/* By the kernels for GPUs, whatever the device; too slow as a whole where that is none. */
+static void run_tiles(const char *name, long steps)
+{
+    long limit = step_limit;
+
+    step_limit = step_limit && step_limit < steps ? step_limit : steps;
+    claret_engine_class = CLARET_CLASS_GPU;
+    run_golden(name);
+    claret_engine_class = -1;
+    step_limit = limit;
+}
+
+static void simplecnn_tiles(void **state)
+{
+    (void)state;
+    run_tiles("simplecnn", 100);
+}
+
+static void nesterov_tiles(void **state)
+{
+    (void)state;
+    run_tiles("nesterov", 100);
+}
+
 /* The same with dampening. */
 static void dampening(void **state)
 {
@@ -276,9 +301,8 @@ static bool device_is_there(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simplecnn),
-        cmocka_unit_test(nesterov),
-        cmocka_unit_test(dampening),
+        cmocka_unit_test(simplecnn),       cmocka_unit_test(nesterov),       cmocka_unit_test(dampening),
+        cmocka_unit_test(simplecnn_tiles), cmocka_unit_test(nesterov_tiles),
     };
 
     if (argc > 1) {

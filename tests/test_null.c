@@ -66,7 +66,7 @@ static void runs(void **state)
     hand_tensor(&hand, CLARET_DTYPE_F32, 16, 0, 0);
     hand_arg_tensor(hand_kernel(&hand, "kernel", "none", "none"), 0, 4);
     gemm.a.ld = gemm.b.ld = gemm.c.ld = 2;
-    hand_gemm(&hand, &gemm, false);
+    hand_gemm(&hand, &gemm);
     assert_int_equal(claret_pool_create(rt, bytes, 2, &pool), CLARET_OK);
     assert_int_equal(claret_exec_create(pool, &hand.plan, &exec), CLARET_OK);
     assert_int_equal(claret_exec_runs(exec), 0);
@@ -111,7 +111,7 @@ static void bad_places(void **state)
                                      fault == 3   ? 60
                                      : fault == 4 ? 16
                                                   : 0);
-        hand_gemm(&hand, &gemm, false);
+        hand_gemm(&hand, &gemm);
         claret_error_clear();
         assert_int_equal(claret_exec_create(pool, &hand.plan, &exec), CLARET_INTERNAL);
         assert_non_null(strstr(claret_error(), fault < 2 ? "the kernel" : "clblast gemm"));

@@ -23,7 +23,7 @@
 #define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
 #define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 24
+#define MAX_CONFIGS 32
 
 struct tester {
     struct claret_rt *rt;
@@ -294,11 +294,12 @@ static int force_solvers(struct op_test *test, int number, const char *gemm, boo
         const struct claret_node *node = &test->graph->nodes[i];
         if (number >= solver_count(node))
             continue;
-        if (test->own_layout && node->op->solvers[number]->layout == CLARET_LAYOUT_NCHW)
-            continue;
+        const struct claret_solver *solver = node->op->solvers[number];
         struct claret_problem problem = {
             .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
-        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, node->op->solvers[number], texts[i]))
+        if (test->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
+            continue;
+        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]))
             force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)
@@ -375,9 +376,9 @@ cleanup:
     free(texts);
 }
 
-/* `own_layout`: only solvers that can work on NHWC as it is; how images are reordered around the others shows
- * in the chains. */
-static void add_configs(struct op_test *test, bool own_layout)
+/* `drawn`: with drawn parameters as well. `own_layout`: only solvers that can work on NHWC as it is; how
+ * images are reordered around the others shows in the chains. */
+static void add_configs(struct op_test *test, bool own_layout, bool drawn)
 {
     int solvers = 0;
     test->own_layout = own_layout;
@@ -393,15 +394,15 @@ static void add_configs(struct op_test *test, bool own_layout)
             add_config(test, number, claret_gemm_solvers[gemm], LITTLE, false);
         }
     /* Other parameters than the default ones, other ones from case to case. */
-    for (int number = 0; number < solvers; number++)
+    for (int number = 0; drawn && number < solvers; number++)
         add_config(test, number, claret_gemm_solvers[0], 0, true);
 }
 
 /* ---- cases ---- */
 
 /* Layers apart, in NCHW and in NHWC; runs of them fused, and these with the update in their nodes; fused in
- * NHWC. */
-enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, FUSIONS };
+ * NHWC; fused for GPUs, and these with the update. */
+enum fusion { APART, APART_LAST, FUSED, FUSED_UPDATE, FUSED_LAST, TILES, TILES_UPDATE, FUSIONS };
 
 static bool is_last(enum fusion fusion)
 {
@@ -415,10 +416,12 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         double momentum, dampening, weight_decay;
         bool nesterov;
     } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
+    const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
     const struct claret_graph_options options = {.training = true,
-                                                 .input_grad = fusion != FUSED_UPDATE,
+                                                 .input_grad = !update,
                                                  .fuse = fusion >= FUSED,
-                                                 .fuse_update = fusion == FUSED_UPDATE,
+                                                 .tiles = fusion >= TILES,
+                                                 .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
                                                  .momentum = kinds[index % 4].momentum,
@@ -470,7 +473,8 @@ static void run_case(struct tester *tester, int index, enum fusion fusion)
     tester->cases += fusion == APART;
     if (open_case(&test, index, fusion)) {
         if ((fusion < FUSED || has_fused(test.graph)) && (!is_last(fusion) || has_images(test.graph)))
-            add_configs(&test, is_last(fusion) && !is_chain(test.row));
+            /* Each case draws in some of its forms: every program takes its time to build. */
+            add_configs(&test, is_last(fusion) && !is_chain(test.row), (index + (int)fusion) % 3 == 0);
         list_evaluation(&test);
         for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);

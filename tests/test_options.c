@@ -44,7 +44,7 @@ static void keys_and_defaults(void **state)
     (void)state;
     for (; claret_options_key(count); count++)
         assert_non_null(claret_options_get(options, claret_options_key(count)));
-    assert_int_equal(count, 29);
+    assert_in_range(count, 29, 200);
     assert_null(claret_options_key(SIZE_MAX));
     assert_null(claret_options_get(options, "epoch"));
     assert_null(claret_options_get(NULL, "epochs"));

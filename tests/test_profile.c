@@ -80,11 +80,11 @@ static void fill(const struct subject *subject)
     }
     for (uint64_t i = 0; i < stage->bytes; i++)
         bytes[i] = (unsigned char)(i % 3);
-    for (size_t slot = 0; slot < CLARET_STAGE_SLOTS; slot++) {
-        unsigned char *at = bytes + slot * (stage->bytes / CLARET_STAGE_SLOTS);
-        struct claret_stage_layout layout;
-        const struct claret_shape *input = &subject->graph->tensors[subject->graph->input].shape;
-        claret_stage_layout(subject->graph->batch, input->dim[1] * input->dim[2] * input->dim[3], 1, &layout);
+    const struct claret_shape *input = &subject->graph->tensors[subject->graph->input].shape;
+    struct claret_stage_layout layout;
+    claret_stage_layout(subject->graph->batch, input->dim[1] * input->dim[2] * input->dim[3], 1, &layout);
+    for (int slot = 0; slot < layout.slots; slot++) {
+        unsigned char *at = bytes + (size_t)slot * layout.slot;
         memcpy(at, &header, sizeof header);
         for (int64_t n = 0; n < subject->graph->batch; n++)
             ((int32_t *)(void *)(at + layout.labels))[n] = (int32_t)(n % subject->graph->classes);

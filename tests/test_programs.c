@@ -33,6 +33,21 @@ struct outcome {
     char report[256];
 };
 
+static void plan_waves(struct hand_plan *hand)
+{
+    hand_init(hand);
+    hand_tensor(hand, CLARET_DTYPE_F32, N, 0, 0);
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct claret_kernel_call *call = hand_kernel(hand, "test wave", "wave", "wave");
+        hand_define(call, "COUNT", -i);
+        hand_define_float(call, "FACTOR", 1.0f / 3.0f);
+        hand_arg_tensor(call, 0, 0);
+        hand_arg_int(call, N);
+        call->items[0] = N;
+        call->local[0] = 16;
+    }
+}
+
 /* Runs PROGRAMS programs on a device opened for it; the error is left in claret_error(). */
 static enum claret_status run(const char *cache_dir, const char *kernel_dir, struct outcome *outcome)
 {
@@ -43,17 +58,7 @@ static enum claret_status run(const char *cache_dir, const char *kernel_dir, str
     struct claret_text report = {0};
     struct hand_plan hand;
     enum claret_status status;
-    hand_init(&hand);
-    hand_tensor(&hand, CLARET_DTYPE_F32, N, 0, 0);
-    for (int i = 0; i < PROGRAMS; i++) {
-        struct claret_kernel_call *call = hand_kernel(&hand, "test wave", "wave", "wave");
-        hand_define(call, "COUNT", -i);
-        hand_define_float(call, "FACTOR", 1.0f / 3.0f);
-        hand_arg_tensor(call, 0, 0);
-        hand_arg_int(call, N);
-        call->items[0] = N;
-        call->local[0] = 16;
-    }
+    plan_waves(&hand);
     CLARET_GOTO(cleanup, claret_pool_create(rt, bytes, 1, &pool));
     CLARET_GOTO(cleanup, claret_exec_create(pool, &hand.plan, &exec));
     CLARET_GOTO(cleanup, claret_exec_run(exec, NULL, NULL));
@@ -347,6 +352,55 @@ static void two_processes(void **state)
     assert_int_equal(fixture_count("building it again"), 0);
 }
 
+/* A program holds the kernel that it is for: another of its file may be wrong. */
+static void own_kernel(void **state)
+{
+    struct outcome alone, beside;
+    char both[2 * sizeof source];
+    (void)state;
+    ran(NULL, &alone, 0);
+    snprintf(both, sizeof both, "\n__kernel void waves(TENSOR(float, x))\n{\n    wrong;\n}\n%s%s", source,
+             "\n__kernel void other(int n)\n{\n#if 1\n    wrong;\n#endif\n}\n");
+    fixture_kernel("wave.cl", both);
+    ran(NULL, &beside, 0);
+    assert_memory_equal(alone.x, beside.x, sizeof alone.x);
+}
+
+/* What was built from source is run once beforehand, and once only; what comes from the cache is not. */
+static void warm_up(void **state)
+{
+    const uint64_t bytes[] = {N * sizeof(float)};
+    struct hand_plan hand;
+    (void)state;
+    plan_waves(&hand);
+    for (int cached = 0; cached < 2; cached++) {
+        struct claret_rt *rt = fixture_open(cache_dir, fixture_kernels);
+        struct claret_pool *pool;
+        struct claret_exec *exec;
+        float x[N];
+        bool first = false, again = false, any = false;
+        WORKS(claret_pool_create(rt, bytes, 1, &pool));
+        WORKS(claret_exec_create(pool, &hand.plan, &exec));
+        WORKS(claret_exec_warm_up(exec, &first));
+        assert_int_equal(first, !cached);
+        WORKS(claret_pool_read(pool, 0, 0, sizeof x, x));
+        for (int i = 0; i < N; i++)
+            any |= x[i] != 0;
+        assert_int_equal(any, !cached);
+        WORKS(claret_pool_clear(pool));
+        WORKS(claret_pool_read(pool, 0, 0, sizeof x, x));
+        for (int i = 0; i < N; i++)
+            assert_true(x[i] == 0);
+        WORKS(claret_exec_run(exec, NULL, NULL));
+        WORKS(claret_rt_finish(rt));
+        WORKS(claret_exec_warm_up(exec, &again));
+        assert_false(again);
+        claret_exec_destroy(exec);
+        claret_pool_destroy(pool);
+        claret_rt_close(rt); /* saves them */
+    }
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +411,8 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup_teardown(unusable, new_cache, fixture_no_objects),
         cmocka_unit_test_setup_teardown(pruned, new_cache, fixture_no_objects),
         cmocka_unit_test_setup_teardown(syntax_error, new_cache, fixture_no_objects),
+        cmocka_unit_test_setup_teardown(own_kernel, new_cache, fixture_no_objects),
+        cmocka_unit_test_setup_teardown(warm_up, new_cache, fixture_no_objects),
         cmocka_unit_test_setup_teardown(two_processes, new_cache, fixture_no_objects),
     };
     int failed;

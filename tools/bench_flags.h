@@ -51,6 +51,9 @@ enum bench_mask {
       "as claret's --device; all: every usable device in turn")                                              \
     X(PLATFORM, "platform", 0, "SEL", "platform", NULL, DSOT, "as claret's --platform")                      \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", NULL, ST, "use at most so much device memory")      \
+    X(SOLVER, "solver", 0, "NODE=NAME...", "solver", NULL, ST, "as claret's --solver")                       \
+    X(TUNING, "tuning", 0, "FILE", "tuning", NULL, ST, "as claret's --tuning")                               \
+    X(NO_TUNING, "no-tuning", 0, NULL, "no-tuning", NULL, ST, "use no tuning records")                       \
     X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", NULL, DSOT, "keep compiled programs there")             \
     X(NO_CACHE, "no-cache", 0, NULL, "no-cache", NULL, DSOT, "neither read nor write compiled programs")     \
     X(KERNEL_DIR, "kernel-dir", 0, "DIR", "kernel-dir", NULL, DSOT, "take the .cl sources from there")       \
@@ -83,6 +86,6 @@ struct bench_args {
 /* false: said what is wrong. Stops at --help and --version. args->options is to be destroyed. */
 bool bench_parse(int argc, char **argv, struct bench_args *args);
 /* --help of a command, of the bench for BENCH_COMMANDS. */
-void bench_help(enum bench_command command, const struct claret_options *defaults);
+void bench_help(enum bench_command command, struct claret_options *defaults);
 
 #endif

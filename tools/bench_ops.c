@@ -72,26 +72,28 @@ static enum claret_status plan_by(const struct ops *ops, int number, const char 
     return status;
 }
 
-/* Ordinary numbers everywhere: a device may be faster with zeros. What is an index or a count is zero. */
+/* Ordinary numbers: a device may be faster with zeros. What is an index, a label or a count is zero. */
 static enum claret_status fill_tensor(const struct config *config, int tensor, struct claret_rng *rng)
 {
     const struct claret_tensor *of = &config->plan->tensors[tensor];
     const struct claret_place *place = &config->plan->places[tensor];
-    if (place->buffer < 0 || of->base >= 0 || of->dtype != CLARET_DTYPE_F32 || of->home == CLARET_HOME_STEP)
+    if (place->buffer < 0 || of->home == CLARET_HOME_STEP || of->home == CLARET_HOME_STAGE)
         return CLARET_OK;
-    size_t count = (size_t)place->bytes / sizeof(float);
-    float *values = malloc(place->bytes + 1);
+    size_t count = of->dtype == CLARET_DTYPE_F32 ? (size_t)place->bytes / sizeof(float) : 0;
+    float *values = calloc(1, place->bytes + 1);
     if (!values)
         return claret_no_memory();
     for (size_t i = 0; i < count; i++)
         values[i] = 2 * claret_rng_float(rng) - 1;
     enum claret_status status =
-        claret_pool_write(config->pool, place->buffer, place->offset, count * sizeof(float), values);
+        claret_pool_write(config->pool, place->buffer, place->offset, (size_t)place->bytes, values);
     free(values);
     return status;
 }
 
-static enum claret_status fill(const struct ops *ops, const struct config *config)
+/* What the node reads: tensors of other nodes may share its memory. */
+static enum claret_status fill(const struct ops *ops, const struct config *config,
+                               const struct claret_node *node)
 {
     const struct claret_place *stage = &config->plan->places[ops->graph->stage];
     const struct claret_place *step = &config->plan->places[ops->graph->step];
@@ -100,8 +102,9 @@ static enum claret_status fill(const struct ops *ops, const struct config *confi
     struct claret_rng rng;
     claret_rng_init(&rng, 1, CLARET_STREAM_SHAPES, 0);
     memcpy(&words[CLARET_STEP_LR], &header.lr, sizeof header.lr);
-    for (int i = 0; i < config->plan->tensor_count; i++)
-        CLARET_TRY(fill_tensor(config, i, &rng));
+    for (int i = 0; i < node->in_count; i++)
+        if (node->in[i] >= 0)
+            CLARET_TRY(fill_tensor(config, node->in[i], &rng));
     CLARET_TRY(claret_pool_write(config->pool, step->buffer, step->offset, sizeof words, words));
     return claret_pool_write(config->pool, stage->buffer, stage->offset, sizeof header, &header);
 }
@@ -251,6 +254,7 @@ static enum claret_status run_node(struct ops *ops, const struct config *config,
     CLARET_TRY(pick(ops, config->plan, index, part, &fresh));
     if (!fresh)
         return CLARET_OK;
+    CLARET_TRY(fill(ops, config, node));
     CLARET_TRY(claret_exec_create(config->pool, part, &exec));
     enum claret_status status = time_launches(ops, exec, part->launch_count, &spread, &wall);
     claret_exec_destroy(exec);
@@ -267,7 +271,6 @@ static enum claret_status run_config(struct ops *ops, int number, const char *ge
     CLARET_GOTO(cleanup, plan_by(ops, number, gemm, &config.plan));
     CLARET_GOTO(cleanup, claret_pool_create(ops->rt, config.plan->buffer_bytes, config.plan->buffer_count,
                                             &config.pool));
-    CLARET_GOTO(cleanup, fill(ops, &config));
     part = *config.plan;
     part.launches = calloc((size_t)config.plan->launch_count + 1, sizeof *part.launches);
     if (!part.launches) {

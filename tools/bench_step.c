@@ -17,7 +17,7 @@
 struct step {
     const struct bench_args *args;
     struct claret_network *network;
-    struct claret_dataset *data; /* in batches: CLARET_STAGE_SLOTS of them where they are random */
+    struct claret_dataset *data; /* in batches: CLARET_STAGE_SLOTS_MAX of them where they are random */
     struct claret_session *session;
     struct bench_roof roof;
     int queue; /* steps queued at once */
@@ -41,7 +41,7 @@ static enum claret_status random_data(struct step *step, int64_t batch)
 {
     int shape[3], classes;
     claret_network_shape(step->network, shape, &classes);
-    size_t count = (size_t)batch * CLARET_STAGE_SLOTS;
+    size_t count = (size_t)batch * CLARET_STAGE_SLOTS_MAX;
     size_t bytes = count * (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2];
     unsigned char *images = malloc(bytes);            /* (count, C, H, W) */
     int32_t *labels = malloc(count * sizeof *labels); /* (count) */
@@ -115,7 +115,7 @@ static enum claret_status fill_slots(const struct step *step)
     struct claret_stage_header header = {.count = (uint32_t)count, .lr = (float)step->args->options->lr};
     unsigned char *slot = calloc(1, layout->slot);
     enum claret_status status = slot ? CLARET_OK : claret_no_memory();
-    for (size_t s = 0; status == CLARET_OK && s < CLARET_STAGE_SLOTS; s++) {
+    for (size_t s = 0; status == CLARET_OK && s < (size_t)layout->slots; s++) {
         size_t first = batch_start(step, s);
         memcpy(slot, &header, sizeof header);
         memcpy(slot + layout->labels, step->data->labels + first, count * sizeof(int32_t));

@@ -56,7 +56,7 @@ enum claret_status bench_train(const struct bench_args *args, json_t *result)
     struct claret_session *session = NULL;
     enum claret_status status;
     CLARET_GOTO(cleanup, claret_network_load(options->model, &network));
-    CLARET_GOTO(cleanup, claret_dataset_open(options->data, CLARET_TRAIN, &data));
+    CLARET_GOTO(cleanup, claret_dataset_load(options, network, CLARET_TRAIN, &data));
     if ((size_t)options->batch_size > claret_dataset_count(data)) {
         status = claret_fail(CLARET_INVALID, "--batch-size %lld is more than the %zu training images",
                              (long long)options->batch_size, claret_dataset_count(data));

@@ -111,10 +111,12 @@ vendors_compile()
     for width in 1 4 8 16; do # those that claret-bench alone uses
         echo "bench bench_fma -cl-std=CL1.2 -DWIDTH=$width"
     done >>"$list"
+    cat "$root/tools/gpu_kernels.txt" >>"$list"
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086
-    python3 "$root/tools/vendor_check.py" "$list" $require --report "$build/check/vendors.txt"
+    python3 "$root/tools/vendor_check.py" "$list" $require --report "$build/check/vendors.txt" \
+        --markdown "$build/check/vendors.md"
 }
 
 full()

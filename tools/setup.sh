@@ -18,6 +18,11 @@ module clblast|libclblast-dev|clblast-devel|clblast|clblast-devel
 module jansson|libjansson-dev|jansson-devel|jansson|libjansson-devel
 module libmd|libmd-dev|libmd-devel|libmd|libmd-devel
 header Random123/philox.h|librandom123-dev|Random123-devel|random123 (AUR)|Random123-devel
+module zlib|zlib1g-dev|zlib-devel|zlib|zlib-devel
+module libarchive|libarchive-dev|libarchive-devel|libarchive|libarchive-devel
+module libpng|libpng-dev|libpng-devel|libpng|libpng16-devel
+module libjpeg|libjpeg62-turbo-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg8-devel
+module libcurl|libcurl4-openssl-dev|libcurl-devel|curl|libcurl-devel
 module cmocka|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel'
 # An OpenCL device that every computer has.
 needs_pocl='icd libpocl|pocl-opencl-icd|pocl|pocl|pocl'

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Compiles kernels for NVIDIA, AMD and Intel GPUs with their offline compilers: no GPU is needed.
 
-    vendor_check.py LIST [--jobs N] [--report FILE] [--llvm 15] [--require]
+    vendor_check.py LIST [--jobs N] [--report FILE] [--markdown FILE] [--llvm 15] [--require]
 
 LIST has a line for each kernel in each specialisation that a run of the tests used:
     SOURCE ENTRY OPTIONS...        conv2d forward -cl-std=CL1.2 -DPAD=1
 (CLARET_TEST_KERNEL_LIST names the file that the tests append to.) Each program is compiled for one GPU of each
 vendor, and the first one of each kernel for more of them; of kernels made for CPUs a few are tried. Any warning is an error. The table on stdout shows
-registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one.
+registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one,
+--markdown the table of kernels for GPUs. A spill in one of these is an error, and so is private memory in those that work on
+tiles (-DWM=): Intel's compiler counts spills as such.
 Compilers (Debian): clang-15 libclc-15 libclc-15-dev (NVIDIA; and ptxas from a CUDA toolkit, without which it ends
 at PTX and knows no registers), rocm-device-libs (AMD), ocloc in intel-opencl-icd (Intel). --require: one that is
 missing is a failure.
@@ -183,6 +185,10 @@ def compile_one(vendor, tools, job):
                 fault += f"{vendor} {target}: {source} {' '.join(options)}: no kernel {entry} in the result\n"
                 continue
             rows.append((vendor, target, f"{source}:{entry}", " ".join(options), kernels[entry]))
+            _, _, private, spills = kernels[entry]
+            if not for_cpus(options) and (spills or (private and any(word.startswith("-DWM=") for word in options))):
+                fault += f"{vendor} {target}: {source}:{entry} spills ({private} bytes private, {spills} spilled): " \
+                         f"{' '.join(options)}\n"
             if kernels[entry][1] > LOCAL_LIMIT:
                 fault += f"{vendor} {target}: {source}:{entry}: {kernels[entry][1]} bytes of local memory\n"
     return rows, fault
@@ -223,11 +229,29 @@ def show(rows):
         print(f"{vendor:8}{target:9}{kernel:34}{count:9}{registers:10}{local:8}{private:8}{spills:7}")
 
 
+def markdown(rows, path):
+    """A row for each kernel, a column for each vendor, the worst over specialisations and that vendor's targets."""
+    worst = {}
+    for vendor, _, kernel, options, numbers in rows:
+        if not for_cpus(options.split()):
+            most = worst.setdefault(kernel, {}).get(vendor, (0, 0, 0, 0))
+            worst[kernel][vendor] = tuple(map(max, zip(most, numbers)))
+    lines = ["| kernel | " + " | ".join(VENDORS) + " | local memory | spills |", "|---" * (len(VENDORS) + 3) + "|"]
+    for kernel, vendors in sorted(worst.items()):
+        columns = [str(vendors[vendor][0]) if vendor in vendors else "-" for vendor in VENDORS]
+        local = max(numbers[1] for numbers in vendors.values())
+        spills = max(numbers[3] for numbers in vendors.values())
+        lines.append(f"| {kernel} | " + " | ".join(columns) + f" | {local} | {spills} |")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("list")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--report")
+    parser.add_argument("--markdown")
     parser.add_argument("--llvm", default="15")
     parser.add_argument("--require", action="store_true")
     arguments = parser.parse_args()
@@ -242,6 +266,8 @@ def main():
         with open(arguments.report, "w", encoding="ascii") as file:
             for vendor, target, kernel, options, numbers in rows:
                 file.write("\t".join([vendor, target, kernel, *map(str, numbers), options]) + "\n")
+    if arguments.markdown:
+        markdown(rows, arguments.markdown)
     show(rows)
     for fault in faults:
         print(fault, file=sys.stderr)

@@ -12,9 +12,10 @@
  *   time. Sessions of one process share CLBlast's process-wide state; claret serialises its own calls into
  *   CLBlast, a program that calls CLBlast itself at the same time must use its own lock around both.
  * - The library never prints, never exits, and reads no environment variable except: XDG_CACHE_HOME and HOME
- *   (where the program cache is when the option `cache-dir` is not set) and those that the OpenCL
- *   loader and drivers read themselves. When a driver aborts while devices are being listed, that driver is
- *   hidden from the rest of the process by setting OCL_ICD_VENDORS (see claret_devices_list).
+ *   (where programs and tuning records are kept when the option `cache-dir` is not set) and those that the OpenCL
+ *   loader and drivers, and in claret_fetch() libcurl, read themselves. When a driver aborts while devices
+ * are being listed, that driver is hidden from the rest of the process by setting OCL_ICD_VENDORS (see
+ * claret_devices_list).
  * - Numbers in texts are read and written in the C locale whatever the program's locale is.
  */
 #ifndef CLARET_CLARET_H
@@ -162,11 +163,27 @@ enum claret_element { CLARET_U8, CLARET_F32 };
 
 /* Labelled images, (channels, height, width) each, labels from 0 to classes - 1. */
 struct claret_dataset;
+struct claret_network; /* below */
 
-/* `path` is "shapes" (built in), or a folder: CIFAR-10's binary or Python layout, or a folder that holds
- * one of them. A whole split is read and checked. */
+/* `path` is "shapes" (built in), or a folder that is or holds CIFAR-10 or CIFAR-100 (binary or Python
+ * layout), MNIST or Fashion-MNIST (IDX files, plain or .gz), or numpy's x_train.npy, y_train.npy, x_test.npy
+ * and y_test.npy, or is a .npz file of them. A whole split is read and checked. Folders of images need
+ * claret_dataset_load(). */
 CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_split split,
                                                   struct claret_dataset **dataset);
+/* The split that the options say (`data`, `limit-train` or `limit-test`, `val-fraction`, `coarse-labels`,
+ * `mean`, `std`,
+ * `skip-unreadable`, `workers`), for `network`. Beside what claret_dataset_open() knows: a folder with a
+ * folder of PNG and JPEG files for each class, by itself or in train/ and test/ (or val/). Those images are
+ * read from their files each time, and resized to the network's input. */
+CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
+                                                  const struct claret_network *network,
+                                                  enum claret_split split, struct claret_dataset **dataset);
+/* A set of one black image that fits the network, normalised as the options say: to make a session with for
+ * images that come one by one (claret_session_predict()). */
+CLARET_API enum claret_status claret_dataset_stand_in(const struct claret_options *options,
+                                                      const struct claret_network *network,
+                                                      struct claret_dataset **dataset);
 /* The caller's arrays: images (count, channels, height, width), labels (count). They are copied.
  * U8 images are scaled to 0..1 and normalised by mean and std (see claret_dataset_set_normalisation),
  * F32 images are taken as they are. */
@@ -174,10 +191,25 @@ CLARET_API enum claret_status claret_dataset_from_arrays(enum claret_element ele
                                                          const int32_t *labels, size_t count, int channels,
                                                          int height, int width, int classes,
                                                          struct claret_dataset **dataset);
+/* A PNG or JPEG file as `channels` (1: grey, 3: RGB) planes of height x width, resized as Pillow's
+ * Image.resize((width, height), BILINEAR) does it. pixels (channels, height, width). */
+CLARET_API enum claret_status claret_image_read(const char *path, int channels, int height, int width,
+                                                unsigned char *pixels);
 CLARET_API void claret_dataset_destroy(struct claret_dataset *dataset);
 /* mean and std, one value per channel, in units of 0..1; 0.5 each by default. U8 data only. */
 CLARET_API enum claret_status claret_dataset_set_normalisation(struct claret_dataset *dataset,
                                                                const float *mean, const float *std);
+/* Writes a PNG to look at: some images of the set, and beside each what the options' augmentation makes of it
+ * in the first epochs. */
+CLARET_API enum claret_status claret_dataset_preview(const struct claret_options *options,
+                                                     const struct claret_dataset *dataset, const char *path);
+/* Mean and standard deviation of the set's pixels, one of each for each channel, in units of 0..1. U8 data
+ * only. Images in files are all read. */
+CLARET_API enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean,
+                                                     float *std);
+/* The same by the options `mean` and `std`: a number, or one for each channel with commas between. */
+CLARET_API enum claret_status claret_dataset_normalise(const struct claret_options *options,
+                                                       struct claret_dataset *dataset);
 /* Keeps the first `count` images (0: all). */
 CLARET_API enum claret_status claret_dataset_limit(struct claret_dataset *dataset, size_t count);
 CLARET_API size_t claret_dataset_count(const struct claret_dataset *dataset);
@@ -186,9 +218,30 @@ CLARET_API int claret_dataset_classes(const struct claret_dataset *dataset);
 CLARET_API const char *claret_dataset_class_name(const struct claret_dataset *dataset, int label);
 /* shape[3] gets channels, height, width. */
 CLARET_API void claret_dataset_shape(const struct claret_dataset *dataset, int shape[3]);
-/* Borrowed: image `index`, (C, H, W), in the dataset's element type; its label. */
+CLARET_API enum claret_element claret_dataset_element(const struct claret_dataset *dataset);
+/* Copies image `index`, (C, H, W) in the dataset's element type, and its label (both may be NULL). */
+CLARET_API enum claret_status claret_dataset_read(const struct claret_dataset *dataset, size_t index,
+                                                  void *image, int32_t *label);
+/* Borrowed: image `index` (NULL where images are in files), (C, H, W), in the dataset's element type; its
+ * label. */
 CLARET_API const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index,
                                             int32_t *label);
+
+/* A few times a second: bytes of a file that are there, and of the whole (0: not known). */
+typedef void (*claret_on_fetch)(void *user, const char *file, uint64_t done, uint64_t total);
+/* Fetches a published data set into `folder`: "cifar10", "cifar100", "mnist", "fashion-mnist"
+ * (claret_fetch_set_name()). What is there already is used, what broke off is gone on with, size and MD5 are
+ * checked before anything is unpacked or gets its name, and nothing is written outside the folder.
+ * `url` (NULL: where it is published) is another address: of the archive, or ending in '/' of the folder with
+ * it; for MNIST's four files of their folder. `md5` (NULL: as published): what is expected there, in
+ * hexadecimal; for four files four, with commas between. `timeout`: seconds without a byte until a server is
+ * given up. libcurl reads its own variables of the environment (https_proxy and others). *place gets the
+ * folder to train from, to be freed by claret_text_free(). Uses the network only here. */
+CLARET_API enum claret_status claret_fetch(const char *set, const char *folder, const char *url,
+                                           const char *md5, int timeout, claret_on_fetch progress, void *user,
+                                           char **place);
+/* The index-th set's name, NULL past the last. */
+CLARET_API const char *claret_fetch_set_name(size_t index);
 
 /* ---- networks ---------------------------------------------------------------------------------- */
 
@@ -241,6 +294,11 @@ CLARET_API void claret_session_destroy(struct claret_session *session);
  * step; without it the step is only queued. The arrays are copied before the call returns. */
 CLARET_API enum claret_status claret_session_step(struct claret_session *session, const void *images,
                                                   const int32_t *labels, int count, float *loss);
+
+/* The network's outputs for images (count, C, H, W) in the dataset's element type, 1 <= count <= batch size:
+ * logits (count, classes). */
+CLARET_API enum claret_status claret_session_predict(struct claret_session *session, const void *images,
+                                                     int count, float *logits);
 
 struct claret_result; /* of an evaluation */
 /* CLARET_NOT_FINITE: the mean loss is not. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include <md5.h>
 #include <sha2.h>
 
 static void finish(SHA2_CTX *context, char hex[65])
@@ -50,4 +51,11 @@ enum claret_status claret_sha256_file(const char *path, char hex[65])
         return claret_fail(CLARET_IO, "%s: cannot be read: %s", path, strerror(failed));
     finish(&context, hex);
     return CLARET_OK;
+}
+
+enum claret_status claret_md5_file(const char *path, char hex[33])
+{
+    if (MD5File(path, hex))
+        return CLARET_OK;
+    return claret_fail(CLARET_IO, "%s: cannot be read: %s", path, strerror(errno));
 }

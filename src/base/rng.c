@@ -9,11 +9,18 @@ void claret_rng_init(struct claret_rng *rng, uint64_t seed, enum claret_stream s
     *rng = (struct claret_rng){.seed = seed, .stream = (uint32_t)stream, .index = index, .used = 4};
 }
 
+void claret_rng_init_part(struct claret_rng *rng, uint64_t seed, enum claret_stream stream, uint32_t index,
+                          uint32_t part)
+{
+    claret_rng_init(rng, seed, stream, index);
+    rng->part = part;
+}
+
 uint32_t claret_rng_u32(struct claret_rng *rng)
 {
     if (rng->used == 4) {
         philox4x32_key_t key = {{(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)}};
-        philox4x32_ctr_t counter = {{rng->block++, 0, rng->index, rng->stream}};
+        philox4x32_ctr_t counter = {{rng->block++, rng->part, rng->index, rng->stream}};
         philox4x32_ctr_t words = philox4x32(counter, key);
         for (int i = 0; i < 4; i++)
             rng->words[i] = words.v[i];

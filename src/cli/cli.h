@@ -12,14 +12,16 @@ int cli_devices(const struct cli_args *args);
 int cli_train(const struct cli_args *args);
 int cli_eval(const struct cli_args *args);
 int cli_show(const struct cli_args *args);
+int cli_fetch(const struct cli_args *args);
+int cli_predict(const struct cli_args *args);
 
 /* Prints claret_error() and returns `code`. */
 int cli_failed(enum cli_exit code);
 /* The exit code of a status that has nothing to do with the command line but what the options say. */
 enum cli_exit cli_exit_code(enum claret_status status);
 
-/* Opens a split of the option `data` and keeps as many of its images as `limit`, a key, says. */
-int cli_open_data(const struct cli_args *args, enum claret_split split, const char *limit,
+/* Opens the split that the options say, for `network`. */
+int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset);
 /* Chooses the device, says which, and makes a session there. */
 int cli_open_session(const struct cli_args *args, const struct claret_network *network,

@@ -31,8 +31,11 @@ static const struct cli_example train_examples[] = {
 };
 static const char *const train_paragraphs[] = {
     "Trains a network with SGD and cross-entropy, tests it and saves its weights. Options mean what "
-    "PyTorch's "
-    "mean. Images are normalised by mean 0.5 and standard deviation 0.5 and shuffled anew each epoch.",
+    "PyTorch's mean. "
+    "Images are normalised by --mean and --std and shuffled anew each epoch. Training images are augmented "
+    "where "
+    "options say so, in the order in which these are listed; what is drawn depends on seed, epoch and image "
+    "alone.",
     "Standard output has one line every --log-every steps, \"[EPOCH, STEP] loss: MEAN\" (the mean over those "
     "steps), then \"Finished Training\", \"Test loss: LOSS  accuracy: PERCENT% (RIGHT/ALL)\", the accuracy "
     "of each "
@@ -83,10 +86,50 @@ static const char *const show_paragraphs[] = {
     NULL,
 };
 
+static const struct cli_example fetch_examples[] = {
+    {"claret fetch cifar10", "CIFAR-10 into ./data, where claret train finds it"},
+    {"claret fetch mnist --out /srv/data", "MNIST into /srv/data/mnist"},
+    {"claret fetch cifar100 --url http://mirror.example/some/folder/", "from another address"},
+    {NULL, NULL},
+};
+static const char *const fetch_paragraphs[] = {
+    "Fetches a published data set: cifar10, cifar100, mnist or fashion-mnist. A copy that is there already "
+    "is used. What "
+    "breaks off is kept as FILE.part, and the same command goes on from there. Size and MD5 are checked "
+    "before anything is "
+    "unpacked; an archive whose members would leave the folder is refused.",
+    "Proxies and certificates are those of libcurl: the variables http_proxy, https_proxy, no_proxy, "
+    "SSL_CERT_FILE. Standard output has one line, \"SET is in FOLDER\"; with --json {\"set\", \"folder\"}.",
+    NULL,
+};
+
+static const struct cli_example predict_examples[] = {
+    {"claret predict photo.jpg --model my.net --weights my.safetensors",
+     "what is on a picture; --classes names the classes, else they are numbers"},
+    {"claret predict - --weights w.safetensors --csv < list.txt", "for many, into a table"},
+    {NULL, NULL},
+};
+static const char *const predict_paragraphs[] = {
+    "Says what classes a network takes images for, the likeliest first, with their probabilities (softmax). "
+    "Images are PNG or "
+    "JPEG files, resized to the network's input as those of a folder of images are in training; '-' stands "
+    "for a list of "
+    "files on standard input, one a line. --mean and --std have to be those of the training.",
+    "One line an image, \"FILE: CLASS PERCENT%, CLASS PERCENT%, ...\"; with --csv a head and rows of "
+    "file,rank,label,class,probability; with --json {\"images\": [{\"file\", \"classes\": [{\"label\", "
+    "\"name\", "
+    "\"probability\"}]}], \"weights\", \"device\"}. An image that cannot be read is named on standard error, "
+    "the others are "
+    "done, and the exit code is 1.",
+    NULL,
+};
+
 const struct cli_command cli_commands[CLI_COMMAND_COUNT] = {
     {"devices", "list the OpenCL devices and say which can be used", NULL, devices_examples,
      devices_paragraphs},
     {"train", "train a network, test it and save its weights", NULL, train_examples, train_paragraphs},
     {"eval", "test saved weights", NULL, eval_examples, eval_paragraphs},
     {"show", "show a network's layers, sizes and memory", "MODEL", show_examples, show_paragraphs},
+    {"fetch", "fetch a published data set", "SET", fetch_examples, fetch_paragraphs},
+    {"predict", "say what is on images", "IMAGE...", predict_examples, predict_paragraphs},
 };

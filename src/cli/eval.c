@@ -100,7 +100,7 @@ int cli_eval(const struct cli_args *args)
     if (claret_network_load(claret_options_get(args->options, "model"), &network) != CLARET_OK)
         code = cli_failed(CLI_FAILED);
     if (code == CLI_DONE)
-        code = cli_open_data(args, CLARET_TEST, "limit-test", &dataset);
+        code = cli_open_data(args, network, CLARET_TEST, &dataset);
     if (code == CLI_DONE)
         code = cli_open_session(args, network, dataset, 0, &session);
     if (code == CLI_DONE)

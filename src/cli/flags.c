@@ -1,7 +1,6 @@
 /* Reading a command line by the flag table: GNU's conventions. */
 #include "cli/flags.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,27 +212,6 @@ static void several_options(const struct parser *parser, const char *name)
     cli_error("--%s may be any of%s", name, list);
 }
 
-/* An option that may be given several times ("NODE=NAME...") keeps all its values, a space between them. */
-static enum claret_status add_value(struct claret_options *options, const struct cli_flag *row,
-                                    const char *value)
-{
-    const char *before = claret_options_get(options, row->key);
-    size_t size = strlen(before) + strlen(value) + 2;
-    char *all = malloc(size);
-
-    if (!all)
-        return CLARET_NO_MEMORY;
-    snprintf(all, size, "%s%s%s", before, before[0] ? " " : "", value);
-    enum claret_status status = claret_options_set(options, row->key, all);
-    free(all);
-    return status;
-}
-
-static bool repeatable(const struct cli_flag *row)
-{
-    return row->argument && strstr(row->argument, "...");
-}
-
 static bool take(struct parser *parser, int flag, const char *value)
 {
     const struct cli_flag *row = &cli_flags[flag];
@@ -248,10 +226,7 @@ static bool take(struct parser *parser, int flag, const char *value)
     parser->args->value[flag] = value ? value : "";
     if (!row->key)
         return true;
-    enum claret_status status =
-        repeatable(row) ? add_value(parser->args->options, row, value)
-                        : claret_options_set(parser->args->options, row->key, row->argument ? value : "true");
-    if (status == CLARET_OK)
+    if (cli_set_option(parser->args->options, row->key, row->argument, value) == CLARET_OK)
         return true;
     cli_error("--%s", claret_error());
     return false;
@@ -300,9 +275,12 @@ static bool read_letters(struct parser *parser, const char *letters)
 static bool read_operand(struct parser *parser, char *word)
 {
     bool known = parser->command < CLI_COMMAND_COUNT;
+    const char *operand = known ? cli_commands[parser->command].operand : NULL;
+    struct cli_args *args = parser->args;
 
-    if (known && cli_commands[parser->command].operand && !parser->args->operand) {
-        parser->args->operand = word;
+    if (operand && (!args->operand || strstr(operand, "..."))) {
+        args->operand = args->operand ? args->operand : word;
+        args->operands[args->operand_count++] = word;
         return true;
     }
     cli_error("'%s' is one word too many%s%s", word, known ? " for claret " : "",
@@ -342,7 +320,11 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
     struct parser parser = {command, 1U << command, argc, 1, argv, skip, args};
     const char *device = getenv("CLARET_DEVICE");
 
-    *args = (struct cli_args){0};
+    *args = (struct cli_args){.operands = malloc((size_t)argc * sizeof(*args->operands))};
+    if (!args->operands) {
+        cli_error("host memory is used up");
+        return false;
+    }
     if (claret_options_create(&args->options) != CLARET_OK ||
         (device && claret_options_set(args->options, "device", device) != CLARET_OK)) {
         cli_error("%s", claret_error());

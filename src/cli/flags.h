@@ -8,7 +8,7 @@
 
 #include <claret/claret.h>
 
-enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_COMMAND_COUNT };
+enum cli_command_id { CLI_DEVICES, CLI_TRAIN, CLI_EVAL, CLI_SHOW, CLI_FETCH, CLI_PREDICT, CLI_COMMAND_COUNT };
 
 /* Which commands a flag belongs to. NONE: `claret` without a command. */
 enum cli_mask {
@@ -16,18 +16,24 @@ enum cli_mask {
     CLI_IN_T = 1 << CLI_TRAIN,
     CLI_IN_E = 1 << CLI_EVAL,
     CLI_IN_S = 1 << CLI_SHOW,
+    CLI_IN_F = 1 << CLI_FETCH,
+    CLI_IN_P = 1 << CLI_PREDICT,
     CLI_IN_NONE = 1 << CLI_COMMAND_COUNT,
     CLI_IN_TE = CLI_IN_T | CLI_IN_E,
     CLI_IN_TS = CLI_IN_T | CLI_IN_S,
-    CLI_IN_TES = CLI_IN_TE | CLI_IN_S,
-    CLI_IN_DTES = CLI_IN_TES | CLI_IN_D,
-    CLI_IN_ALL = CLI_IN_DTES | CLI_IN_NONE
+    CLI_IN_EP = CLI_IN_E | CLI_IN_P,
+    CLI_IN_TEF = CLI_IN_TE | CLI_IN_F,
+    CLI_IN_TEP = CLI_IN_TE | CLI_IN_P,
+    CLI_IN_TESP = CLI_IN_TEP | CLI_IN_S,
+    CLI_IN_DTESFP = CLI_IN_TESP | CLI_IN_D | CLI_IN_F,
+    CLI_IN_ALL = CLI_IN_DTESFP | CLI_IN_NONE
 };
 
 /* Headings of --help. */
 #define CLI_GROUP_LIST(X)                                                                                    \
     X(DATA, "Network and data")                                                                              \
     X(TRAINING, "Training")                                                                                  \
+    X(AUGMENT, "Augmentation of the training images, in this order")                                         \
     X(RUN, "The run's folder")                                                                               \
     X(DEVICE, "Device")                                                                                      \
     X(OUTPUT, "Output")
@@ -42,18 +48,49 @@ enum cli_group {
 /* X(id, name, letter or 0, argument or NULL, the option's key in the library or NULL, commands, group, help)
  */
 #define CLI_FLAG_LIST(X)                                                                                     \
-    X(MODEL, "model", 0, "NAME|FILE", "model", TE, DATA,                                                     \
+    X(MODEL, "model", 0, "NAME|FILE", "model", TEP, DATA,                                                    \
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
-    X(WEIGHTS, "weights", 0, "FILE", NULL, E, DATA, "the safetensors file to evaluate; has to be given")     \
+    X(WEIGHTS, "weights", 0, "FILE", NULL, EP, DATA,                                                         \
+      "the safetensors file with the weights; has to be given")                                              \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA,                                                       \
-      "CIFAR-10: a folder that is or holds cifar-10-batches-bin or cifar-10-batches-py; or shapes, the "     \
+      "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
+      "x_train, "                                                                                            \
+      "y_train, x_test, y_test (.npy, or a .npz), or a folder of images for each class, in train/ and "      \
+      "test/ "                                                                                               \
+      "where there are both; or shapes, the "                                                                \
       "built-in set of drawn shapes (./shapes is a folder of that name)")                                    \
+    X(VAL_FRACTION, "val-fraction", 0, "X", "val-fraction", TE, DATA,                                        \
+      "test on this share of each class's training images, held out of training, instead of on the test "    \
+      "images; the same ones with every seed; 0: none")                                                      \
+    X(SKIP_UNREADABLE, "skip-unreadable", 0, NULL, "skip-unreadable", TE, DATA,                              \
+      "folders of images: read every file before the start and leave out those that cannot be read, with a " \
+      "list of them, instead of refusing them")                                                              \
+    X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA,                                    \
+      "CIFAR-100: its 20 superclasses as classes instead of the 100")                                        \
     X(DATA_PATH, "data-path", 0, "DIR|shapes", "data", TE, DATA, "the same as --data")                       \
+    X(FETCH_OUT, "out", 'o', "DIR", NULL, F, DATA, "the folder that gets it; not given: ./data")             \
+    X(URL, "url", 0, "URL", NULL, F, DATA,                                                                   \
+      "fetch from there: the archive, or ending in '/' the folder with it (for MNIST's four files always)")  \
+    X(MD5, "md5", 0, "HEX", NULL, F, DATA,                                                                   \
+      "what is expected there, where it is not what was published; for four files four, with commas")        \
+    X(TIMEOUT, "timeout", 0, "SECONDS", NULL, F, DATA,                                                       \
+      "give a server up that sends nothing for so long; not given: 60")                                      \
+    X(CLASSES, "classes", 0, "FILE|DIR", NULL, P, DATA,                                                      \
+      "the classes' names: a file with one a line, or the data set that was trained on; not given: numbers") \
+    X(MEAN, "mean", 0, "X|X,X,X", "mean", TEP, DATA,                                                         \
+      "subtracted from the pixels, which are 0 to 1: one number, or one for each channel")                   \
+    X(STD, "std", 0, "X|X,X,X", "std", TEP, DATA, "and what they are divided by then")                       \
+    X(NORMALIZE, "normalize", 0, "auto", NULL, T, DATA,                                                      \
+      "take mean and standard deviation of the training images instead; they are shown, and stand in "       \
+      "config.ini")                                                                                          \
+    X(TOP, "top", 0, "N", NULL, P, OUTPUT, "show the N likeliest classes; not given: 5")                     \
+    X(CSV, "csv", 0, NULL, NULL, P, OUTPUT,                                                                  \
+      "a row for each image and class instead of a line for each image")                                     \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
-    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TES, TRAINING, "images in a step")                   \
+    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TESP, TRAINING, "images in a step")                  \
     X(EPOCHS, "epochs", 0, "N", "epochs", T, TRAINING, "times to go through the training images")            \
     X(MAX_STEPS, "max-steps", 0, "N", "max-steps", T, TRAINING,                                              \
       "end as if finished after N steps over all epochs; 0: no limit")                                       \
@@ -66,39 +103,58 @@ enum cli_group {
     X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
     X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \
     X(LOG_EVERY, "log-every", 0, "N", "log-every", T, TRAINING, "steps from one loss line to the next")      \
+    X(RESIZED_CROP, "random-resized-crop", 0, "SHARE", "random-resized-crop", T, AUGMENT,                    \
+      "cut a box of at least that share of the area, of a ratio from 3/4 to 4/3, and resize it "             \
+      "(torchvision "                                                                                        \
+      "has 0.08); 0: not done, as of all these")                                                             \
+    X(RANDOM_CROP, "random-crop", 0, "PIXELS", "random-crop", T, AUGMENT,                                    \
+      "pad so many pixels on each side and cut the image's own size anywhere")                               \
+    X(PADDING_MODE, "padding-mode", 0, "constant|reflect", "padding-mode", T, AUGMENT,                       \
+      "what the padding of --random-crop is: zeros or the image, mirrored")                                  \
+    X(FLIP, "random-horizontal-flip", 0, "P", "random-horizontal-flip", T, AUGMENT,                          \
+      "mirror left and right with that probability")                                                         \
+    X(ROTATION, "random-rotation", 0, "DEGREES", "random-rotation", T, AUGMENT,                              \
+      "turn by at most that, either way")                                                                    \
+    X(JITTER, "color-jitter", 0, "B,C,S,H", "color-jitter", T, AUGMENT,                                      \
+      "change brightness, contrast and saturation by factors from 1-X to 1+X and turn the hue by at most H " \
+      "(to 0.5), in any order; those left out at the end stay")                                              \
+    X(ERASING, "random-erasing", 0, "P", "random-erasing", T, AUGMENT,                                       \
+      "fill a box of 2 to 33% of the area with the mean, with that probability")                             \
+    X(PREVIEW, "preview-augment", 0, "FILE", NULL, T, AUGMENT,                                               \
+      "write a PNG of some images and what the first epochs make of them, and end")                          \
     X(OUT, "out", 'o', "DIR", "out", T, RUN, "the folder; not given: runs/MODEL-NNN, the next free number")  \
     X(OVERWRITE, "overwrite", 0, NULL, "overwrite", T, RUN, "replace the files of a run that is there")      \
-    X(DEVICE, "device", 0, "SEL", "device", TES, DEVICE,                                                     \
+    X(DEVICE, "device", 0, "SEL", "device", TESP, DEVICE,                                                    \
       "its number in `claret devices`, P:D, part of its name, or gpu, cpu, accelerator; not given: "         \
       "CLARET_DEVICE of the environment, else the first usable GPU, else accelerator, else CPU")             \
-    X(PLATFORM, "platform", 0, "SEL", "platform", TES, DEVICE,                                               \
+    X(PLATFORM, "platform", 0, "SEL", "platform", TESP, DEVICE,                                              \
       "a platform's number or part of its name: only its devices count, a number in --device too")           \
-    X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", TES, DEVICE,                                        \
+    X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", TESP, DEVICE,                                       \
       "use at most so many bytes of the device's memory; K, M and G are binary; 0: what there is")           \
-    X(NO_FUSE, "no-fuse", 0, NULL, "no-fuse", TES, DEVICE,                                                   \
+    X(NO_FUSE, "no-fuse", 0, NULL, "no-fuse", TESP, DEVICE,                                                  \
       "keep every layer apart instead of running several as one")                                            \
-    X(SOLVER, "solver", 0, "NODE=NAME...", "solver", TES, DEVICE,                                            \
+    X(SOLVER, "solver", 0, "NODE=NAME...", "solver", TESP, DEVICE,                                           \
       "run that node or layer by that solver, and with parameters: conv1=rows:KT=4, fc=gemm:packed for the " \
       "GEMMs inside; may be given several times; --explain shows what there is")                             \
-    X(TUNING, "tuning", 0, "FILE", "tuning", TES, DEVICE,                                                    \
+    X(TUNING, "tuning", 0, "FILE", "tuning", TESP, DEVICE,                                                   \
       "use these tuning records (claret-tune) instead of those in the cache folder")                         \
-    X(NO_TUNING, "no-tuning", 0, NULL, "no-tuning", TES, DEVICE, "use no tuning records")                    \
-    X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TES, DEVICE,                                            \
+    X(NO_TUNING, "no-tuning", 0, NULL, "no-tuning", TESP, DEVICE, "use no tuning records")                   \
+    X(CACHE_DIR, "cache-dir", 0, "DIR", "cache-dir", TESP, DEVICE,                                           \
       "keep compiled programs there; not given: $XDG_CACHE_HOME/claret, else ~/.cache/claret")               \
-    X(NO_CACHE, "no-cache", 0, NULL, "no-cache", TES, DEVICE, "neither read nor write compiled programs")    \
-    X(KERNEL_DIR, "kernel-dir", 0, "DIR", "kernel-dir", TES, DEVICE,                                         \
+    X(NO_CACHE, "no-cache", 0, NULL, "no-cache", TESP, DEVICE, "neither read nor write compiled programs")   \
+    X(KERNEL_DIR, "kernel-dir", 0, "DIR", "kernel-dir", TESP, DEVICE,                                        \
       "take the .cl sources from there instead of the embedded ones")                                        \
     X(DUMP_PLAN, "dump-plan", 0, NULL, NULL, TS, OUTPUT,                                                     \
       "print the launches of a training step and their memory, and end")                                     \
     X(EXPLAIN, "explain", 0, NULL, NULL, TS, OUTPUT,                                                         \
       "print which solver runs each node of a training step, with which parameters, from where (forced, "    \
       "record, default), and why no other does, and end")                                                    \
-    X(JSON, "json", 0, NULL, NULL, DTES, OUTPUT,                                                             \
+    X(JSON, "json", 0, NULL, NULL, DTESFP, OUTPUT,                                                           \
       "one JSON object on standard output at the end; what would be there goes to standard error")           \
-    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TE, OUTPUT,                                                 \
+    X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TEF, OUTPUT,                                                \
       "no progress line (there is none without a terminal)")                                                 \
-    X(QUIET, "quiet", 'q', NULL, NULL, DTES, OUTPUT, "only warnings and errors on standard error")           \
-    X(VERBOSE, "verbose", 'v', NULL, NULL, DTES, OUTPUT, "more on standard error")                           \
+    X(QUIET, "quiet", 'q', NULL, NULL, DTESFP, OUTPUT, "only warnings and errors on standard error")         \
+    X(VERBOSE, "verbose", 'v', NULL, NULL, DTESFP, OUTPUT, "more on standard error")                         \
     X(HELP, "help", 'h', NULL, NULL, ALL, OUTPUT, "print this help and end")                                 \
     X(VERSION, "version", 0, NULL, NULL, ALL, OUTPUT, "print the version and end")
 
@@ -126,7 +182,7 @@ struct cli_example {
 };
 struct cli_command {
     const char *name, *summary;
-    const char *operand;                /* what may stand besides options, NULL: nothing */
+    const char *operand;                /* what may stand besides options, NULL: nothing; "X..." is several */
     const struct cli_example *examples; /* line NULL ends them */
     const char *const *paragraphs;      /* of the manual page; NULL ends them */
 };
@@ -136,7 +192,9 @@ extern const struct cli_command cli_commands[CLI_COMMAND_COUNT];
 struct cli_args {
     struct claret_options *options;
     const char *value[CLI_FLAG_COUNT]; /* "" for a switch; NULL: not given */
-    const char *operand;               /* NULL: not given */
+    const char *operand;               /* the first; NULL: not given */
+    const char **operands;             /* all of them, malloc'ed */
+    int operand_count;
 };
 
 /* The index in argv of the first word that is neither an option nor an option's value; argc: none. */
@@ -149,6 +207,10 @@ void cli_command_unknown(const char *name);
  * claret's own. false: said what is wrong. Stops at --help or --version. Where it was opened, args->options
  * is to be destroyed. */
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
+/* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given
+ * several times ("NODE=NAME...") keeps all its values, a space between them. */
+enum claret_status cli_set_option(struct claret_options *options, const char *key, const char *argument,
+                                  const char *value);
 /* "--batch-size", or what else of the list is like `name`; -1: nothing. next(i) returns NULL past the end. */
 int cli_nearest(const char *name, const char *(*next)(int index, unsigned commands), unsigned commands);
 

@@ -9,10 +9,17 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#define LARGE_BLOCK (1 << 20) /* bytes */
+
 static int run_command(enum cli_command_id command, const struct cli_args *args)
 {
     static int (*const commands[CLI_COMMAND_COUNT])(const struct cli_args *) = {
-        [CLI_DEVICES] = cli_devices, [CLI_TRAIN] = cli_train, [CLI_EVAL] = cli_eval, [CLI_SHOW] = cli_show};
+        [CLI_DEVICES] = cli_devices, [CLI_TRAIN] = cli_train, [CLI_EVAL] = cli_eval,
+        [CLI_SHOW] = cli_show,       [CLI_FETCH] = cli_fetch, [CLI_PREDICT] = cli_predict};
 
     if (args->value[CLI_VERSION]) {
         cli_out("claret %s\n", claret_version());
@@ -75,11 +82,15 @@ static int dispatch(int argc, char **argv)
     if (cli_parse(command, argc, argv, at, &args))
         code = run_command(command, &args);
     claret_options_destroy(args.options);
+    free(args.operands);
     return code;
 }
 
 int main(int argc, char **argv)
 {
+#ifdef M_MMAP_THRESHOLD /* glibc: what was read of a data set goes back to the system when it is freed */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+#endif
     cli_terminal_start("claret");
     cli_signals_start();
     setlocale(LC_ALL, "");

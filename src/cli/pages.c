@@ -96,11 +96,12 @@ static void exit_status(unsigned mask)
 static void environment(unsigned mask)
 {
     puts(".SH ENVIRONMENT");
-    if (mask & CLI_IN_TES)
+    if (mask & CLI_IN_TESP)
         entry("CLARET_DEVICE", "what --device is when it is not given");
-    if (mask & CLI_IN_TES)
-        entry("XDG_CACHE_HOME",
-              "compiled programs are kept in its folder claret, ~/.cache/claret when unset");
+    if (mask & CLI_IN_TESP)
+        entry(
+            "XDG_CACHE_HOME",
+            "compiled programs and tuning records are kept in its folder claret, ~/.cache/claret when unset");
     entry("NO_COLOR", "when set and not empty: no colours");
     paragraph("The OpenCL loader and drivers have variables of their own, such as OCL_ICD_VENDORS, "
               "RUSTICL_ENABLE and POCL_DEVICES.");

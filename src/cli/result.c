@@ -41,8 +41,13 @@ void cli_result_json(json_t *object, const struct claret_result *result, const s
 
     for (int label = 0; label < classes; label++) {
         size_t right = 0, images = class_count(result, classes, label, &right);
-        json_object_set_new(by_class, claret_dataset_class_name(dataset, label),
-                            images ? cli_json_number(percent(right, images)) : json_null());
+        json_t *value = images ? cli_json_number(percent(right, images)) : json_null();
+        char number[16];
+        /* A folder's name may be no UTF-8, which JSON cannot hold. */
+        snprintf(number, sizeof(number), "%d", label);
+        if (json_object_set(by_class, claret_dataset_class_name(dataset, label), value) != 0)
+            json_object_set(by_class, number, value);
+        json_decref(value);
     }
     json_object_set_new(object, "loss", cli_json_number(claret_result_loss(result)));
     json_object_set_new(object, "accuracy",

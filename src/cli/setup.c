@@ -33,21 +33,12 @@ long long cli_number(const struct cli_args *args, const char *key)
     return strtoll(claret_options_get(args->options, key), NULL, 10);
 }
 
-int cli_open_data(const struct cli_args *args, enum claret_split split, const char *limit,
+int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset)
 {
-    struct claret_dataset *opened = NULL;
+    enum claret_status status = claret_dataset_load(args->options, network, split, dataset);
 
-    enum claret_status status =
-        claret_dataset_open(claret_options_get(args->options, "data"), split, &opened);
-    if (status != CLARET_OK)
-        return cli_failed(cli_exit_code(status));
-    if (claret_dataset_limit(opened, (size_t)cli_number(args, limit)) != CLARET_OK) {
-        claret_dataset_destroy(opened);
-        return cli_failed(CLI_FAILED);
-    }
-    *dataset = opened;
-    return CLI_DONE;
+    return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
 }
 
 static void print_advice(const struct claret_devices *devices)

@@ -51,6 +51,43 @@ static void on_progress(void *user, size_t step, size_t steps, int epoch, double
 
 /* ---- before ------------------------------------------------------------------------------------- */
 
+static bool set_list(struct claret_options *options, const char *key, const float *values, int count)
+{
+    char text[128] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.6g", i ? "," : "", (double)values[i]);
+    return claret_options_set(options, key, text) == CLARET_OK;
+}
+
+/* --normalize auto: the options get what was measured, so that test, config.ini and later runs have the same.
+ */
+static int normalise(const struct cli_args *args, struct claret_dataset *dataset)
+{
+    float mean[4], std[4];
+    int shape[3];
+
+    if (strcmp(args->value[CLI_NORMALIZE], "auto") != 0) {
+        cli_error("--normalize: '%s' is not auto", args->value[CLI_NORMALIZE]);
+        return CLI_USAGE;
+    }
+    if (args->value[CLI_MEAN] || args->value[CLI_STD]) {
+        cli_error("--normalize auto finds mean and std: it does not go with --mean or --std");
+        return CLI_USAGE;
+    }
+    claret_dataset_shape(dataset, shape);
+    enum claret_status status = claret_dataset_measure(dataset, mean, std);
+    if (status != CLARET_OK)
+        return cli_failed(cli_exit_code(status));
+    if (!set_list(args->options, "mean", mean, shape[0]) || !set_list(args->options, "std", std, shape[0]))
+        return cli_failed(CLI_FAILED);
+    cli_note("normalised by --mean %s --std %s", claret_options_get(args->options, "mean"),
+             claret_options_get(args->options, "std"));
+    status = claret_dataset_normalise(args->options, dataset);
+    return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
+}
+
 /* Everything that can be wrong is found before the run's folder is made. */
 static int prepare(struct training *training)
 {
@@ -63,9 +100,11 @@ static int prepare(struct training *training)
         return cli_failed(CLI_FAILED);
     if (!dump && claret_run_check(args->options, training->network) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    int code = cli_open_data(args, CLARET_TRAIN, "limit-train", &training->train);
+    int code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
+    if (code == CLI_DONE && args->value[CLI_NORMALIZE])
+        code = normalise(args, training->train);
     if (code == CLI_DONE)
-        code = cli_open_data(args, CLARET_TEST, "limit-test", &training->test);
+        code = cli_open_data(args, training->network, CLARET_TEST, &training->test);
     if (code != CLI_DONE)
         return code;
     size_t count = claret_dataset_count(training->train);
@@ -182,10 +221,34 @@ static int train_and_test(struct training *training)
     return code;
 }
 
+/* --preview-augment */
+static int preview(const struct cli_args *args)
+{
+    struct claret_network *network = NULL;
+    struct claret_dataset *dataset = NULL;
+    int code = CLI_DONE;
+
+    if (claret_network_load(claret_options_get(args->options, "model"), &network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    code = cli_open_data(args, network, CLARET_TRAIN, &dataset);
+    if (code == CLI_DONE) {
+        enum claret_status status = claret_dataset_preview(args->options, dataset, args->value[CLI_PREVIEW]);
+        code = status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
+    }
+    if (code == CLI_DONE)
+        cli_note("%s: an image a row, first as it is, then in epochs 1 to 8", args->value[CLI_PREVIEW]);
+    claret_dataset_destroy(dataset);
+    claret_network_destroy(network);
+    return code;
+}
+
 int cli_train(const struct cli_args *args)
 {
     struct training training = {.args = args};
-    int code = prepare(&training);
+    int code = args->value[CLI_PREVIEW] ? preview(args) : prepare(&training);
+
+    if (args->value[CLI_PREVIEW])
+        return code;
 
     if (code == CLI_DONE)
         code = cli_plan_wanted(args) ? cli_print_plan(args, training.session) : train_and_test(&training);

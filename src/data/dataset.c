@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "image.h"
 #include "source.h"
 
 #define MAX_CLASSES (1 << 20)
@@ -39,8 +40,8 @@ static bool multiply(size_t a, size_t b, size_t *product)
     return true;
 }
 
-enum claret_status claret_dataset_allocate(enum claret_element element, int channels, int height, int width,
-                                           int classes, size_t count, struct claret_dataset **dataset)
+static enum claret_status allocate(enum claret_element element, int channels, int height, int width,
+                                   int classes, size_t count, bool files, struct claret_dataset **dataset)
 {
     struct claret_dataset *made;
     enum claret_status status = CLARET_OK;
@@ -63,9 +64,12 @@ enum claret_status claret_dataset_allocate(enum claret_element element, int chan
     made->image_bytes = image;
     for (int c = 0; c < 4; c++)
         made->mean[c] = made->std[c] = 0.5f;
-    made->images = malloc(images);
+    if (files)
+        made->paths = calloc(count, sizeof(*made->paths));
+    else
+        made->images = malloc(images);
     made->labels = malloc(labels);
-    if (!made->images || !made->labels)
+    if ((!made->images && !made->paths) || !made->labels)
         status = claret_no_memory();
     else
         status = number_classes(made);
@@ -75,6 +79,18 @@ enum claret_status claret_dataset_allocate(enum claret_element element, int chan
     }
     *dataset = made;
     return CLARET_OK;
+}
+
+enum claret_status claret_dataset_allocate(enum claret_element element, int channels, int height, int width,
+                                           int classes, size_t count, struct claret_dataset **dataset)
+{
+    return allocate(element, channels, height, width, classes, count, false, dataset);
+}
+
+enum claret_status claret_dataset_allocate_files(int channels, int height, int width, int classes,
+                                                 size_t count, struct claret_dataset **dataset)
+{
+    return allocate(CLARET_U8, channels, height, width, classes, count, true, dataset);
 }
 
 enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, const char *const *names)
@@ -87,19 +103,6 @@ enum claret_status claret_dataset_name_classes(struct claret_dataset *dataset, c
         dataset->class_names[i] = name;
     }
     return CLARET_OK;
-}
-
-enum claret_status claret_dataset_open(const char *path, enum claret_split split,
-                                       struct claret_dataset **dataset)
-{
-    claret_error_clear();
-    if (!path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
-        return claret_fail(CLARET_INVALID, "claret_dataset_open: needs a path, a split and where to put it");
-    if (!*path)
-        return claret_fail(CLARET_INVALID, "data needs a path: of a folder with CIFAR-10, or shapes");
-    if (strcmp(path, "shapes") == 0)
-        return claret_shapes_create(split, dataset);
-    return claret_cifar_open(path, split, dataset);
 }
 
 static enum claret_status check_arrays(enum claret_element element, const void *images, const int32_t *labels,
@@ -149,6 +152,8 @@ void claret_dataset_destroy(struct claret_dataset *dataset)
         free(dataset->class_names[i]);
     free(dataset->class_names);
     free(dataset->images);
+    free(dataset->paths);
+    claret_arena_free(&dataset->path_memory);
     free(dataset->labels);
     free(dataset);
 }
@@ -170,6 +175,40 @@ enum claret_status claret_dataset_set_normalisation(struct claret_dataset *datas
     }
     memcpy(dataset->mean, mean, (size_t)dataset->channels * sizeof(*mean));
     memcpy(dataset->std, std, (size_t)dataset->channels * sizeof(*std));
+    return CLARET_OK;
+}
+
+enum claret_status claret_dataset_measure(const struct claret_dataset *dataset, float *mean, float *std)
+{
+    const size_t plane = (size_t)dataset->height * (size_t)dataset->width;
+    uint64_t sums[4] = {0}, squares[4] = {0};
+
+    claret_error_clear();
+    if (dataset->element != CLARET_U8)
+        return claret_fail(CLARET_INVALID, "normalisation: F32 images are taken as they are");
+    unsigned char *image = malloc(dataset->image_bytes);
+    if (!image)
+        return claret_no_memory();
+    for (size_t i = 0; i < dataset->count; i++) {
+        enum claret_status status = claret_dataset_fetch(dataset, i, image);
+        if (status != CLARET_OK) {
+            free(image);
+            return status;
+        }
+        for (int c = 0; c < dataset->channels; c++)
+            for (size_t p = 0; p < plane; p++) {
+                uint64_t value = image[(size_t)c * plane + p];
+                sums[c] += value;
+                squares[c] += value * value;
+            }
+    }
+    free(image);
+    for (int c = 0; c < dataset->channels; c++) {
+        double count = (double)dataset->count * (double)plane, average = (double)sums[c] / count;
+        mean[c] = (float)(average / 255);
+        double variance = (double)squares[c] / count - average * average;
+        std[c] = (float)(sqrt(variance > 0 ? variance : 0) / 255); /* rounding may leave it below 0 */
+    }
     return CLARET_OK;
 }
 
@@ -220,9 +259,51 @@ void claret_dataset_shape(const struct claret_dataset *dataset, int shape[3])
 
 const void *claret_dataset_image(const struct claret_dataset *dataset, size_t index, int32_t *label)
 {
-    if (index >= dataset->count)
+    if (index >= dataset->count || !dataset->images)
         return NULL;
     if (label)
         *label = dataset->labels[index];
     return dataset->images + index * dataset->image_bytes;
+}
+
+enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset, size_t index,
+                                            struct claret_image *image)
+{
+    enum claret_status status = claret_image_open(dataset->paths[index], image);
+
+    if (status == CLARET_FORMAT)
+        claret_error_context("Mend or remove it, or leave all such files out: --skip-unreadable");
+    return status;
+}
+
+enum claret_status claret_dataset_fetch(const struct claret_dataset *dataset, size_t index,
+                                        unsigned char *image)
+{
+    struct claret_image file;
+
+    if (dataset->images) {
+        memcpy(image, dataset->images + index * dataset->image_bytes, dataset->image_bytes);
+        return CLARET_OK;
+    }
+    CLARET_TRY(claret_dataset_open_file(dataset, index, &file));
+    enum claret_status status =
+        claret_image_fit(&file, NULL, dataset->channels, dataset->height, dataset->width, image);
+    free(file.pixels);
+    return status;
+}
+
+enum claret_element claret_dataset_element(const struct claret_dataset *dataset)
+{
+    return dataset->element;
+}
+
+enum claret_status claret_dataset_read(const struct claret_dataset *dataset, size_t index, void *image,
+                                       int32_t *label)
+{
+    claret_error_clear();
+    if (index >= dataset->count)
+        return claret_fail(CLARET_INVALID, "image %zu (from 0) of a data set of %zu", index, dataset->count);
+    if (label)
+        *label = dataset->labels[index];
+    return image ? claret_dataset_fetch(dataset, index, image) : CLARET_OK;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "augment.h"
 #include "data.h"
 
 #define SLOT_ALIGNMENT 4096 /* a page: what drivers like for memory that they copy from */
@@ -17,6 +18,7 @@
 struct claret_loader {
     const struct claret_dataset *dataset;
     struct claret_loader_options options;
+    struct claret_augment augment; /* what options.augment points to, if anything */
     struct claret_stage_layout layout;
     size_t images; /* of an epoch */
     size_t steps_per_epoch, steps;
@@ -37,6 +39,8 @@ struct claret_loader {
     pthread_mutex_t lock; /* over everything from free_slots to order, and stopping */
     pthread_cond_t work, ready;
     bool stopping;
+    enum claret_status failed; /* the first error of a worker, and what it said */
+    char *error;
 };
 
 /* ---- making a batch ------------------------------------------------------------------------------------ */
@@ -70,8 +74,17 @@ static size_t claim(struct claret_loader *loader)
     return batch;
 }
 
+static enum claret_status fetch(const struct claret_loader *loader, size_t epoch, uint32_t index,
+                                unsigned char *image)
+{
+    if (!loader->options.augment)
+        return claret_dataset_fetch(loader->dataset, index, image);
+    return claret_augment_fetch(&loader->augment, loader->dataset, loader->options.seed, (uint32_t)epoch,
+                                index, image);
+}
+
 /* Without the lock: the slot is this thread's until it is ready. */
-static void fill(struct claret_loader *loader, size_t batch, int slot)
+static enum claret_status fill(struct claret_loader *loader, size_t batch, int slot)
 {
     const struct claret_dataset *dataset = loader->dataset;
     const uint32_t *indices = loader->indices + (size_t)slot * (size_t)loader->options.batch;
@@ -82,12 +95,26 @@ static void fill(struct claret_loader *loader, size_t batch, int slot)
 
     for (size_t i = 0; i < count; i++) {
         labels[i] = dataset->labels[indices[i]];
-        memcpy(images + i * dataset->image_bytes, dataset->images + indices[i] * dataset->image_bytes,
-               dataset->image_bytes);
+        CLARET_TRY(
+            fetch(loader, batch / loader->steps_per_epoch, indices[i], images + i * dataset->image_bytes));
     }
     if (unused) {
         memset(labels + count, 0, unused * sizeof(*labels));
         memset(images + count * dataset->image_bytes, 0, unused * dataset->image_bytes);
+    }
+    return CLARET_OK;
+}
+
+/* With the lock held, in the thread that failed. */
+static void keep_error(struct claret_loader *loader, enum claret_status status)
+{
+    char *error = claret_error_take();
+
+    if (loader->failed == CLARET_OK) {
+        loader->failed = status;
+        loader->error = error;
+    } else {
+        free(error);
     }
 }
 
@@ -107,8 +134,10 @@ static void *work(void *user)
         place = batch % (size_t)loader->options.ahead;
         slot = loader->slot_of[place];
         pthread_mutex_unlock(&loader->lock);
-        fill(loader, batch, slot);
+        enum claret_status status = fill(loader, batch, slot);
         pthread_mutex_lock(&loader->lock);
+        if (status != CLARET_OK)
+            keep_error(loader, status);
         loader->ready_of[place] = true;
         pthread_cond_signal(&loader->ready);
     }
@@ -126,7 +155,7 @@ static enum claret_status check(const struct claret_dataset *dataset,
         return claret_fail(CLARET_INVALID,
                            "loader: batch %lld, %d workers, %d slots, %zu epochs: at least 1, 0, 2 and 1",
                            (long long)options->batch, options->workers, options->ahead, options->epochs);
-    if ((uint64_t)options->batch > dataset->count)
+    if ((uint64_t)options->batch > dataset->count && !options->any_size)
         return claret_fail(CLARET_INVALID, "the batch size is %lld, but the data set has only %zu images",
                            (long long)options->batch, dataset->count);
     if (dataset->count > UINT32_MAX || options->epochs > UINT32_MAX)
@@ -200,6 +229,10 @@ enum claret_status claret_loader_create(const struct claret_dataset *dataset,
     pthread_cond_init(&made->ready, NULL);
     made->dataset = dataset;
     made->options = *options;
+    if (options->augment)
+        made->augment = *options->augment;
+    if (!claret_augment_any(&made->augment))
+        made->options.augment = NULL;
     made->images = dataset->count;
     claret_stage_layout(options->batch, (int64_t)(dataset->image_bytes / element), element, &made->layout);
     made->steps_per_epoch = (made->images - 1) / (size_t)options->batch + 1;
@@ -230,6 +263,7 @@ void claret_loader_destroy(struct claret_loader *loader)
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->lock);
+    free(loader->error);
     free(loader->threads);
     free(loader->order);
     free(loader->held);
@@ -260,7 +294,7 @@ static void await_next(struct claret_loader *loader)
 
     if (!loader->thread_count) {
         size_t batch = claim(loader);
-        fill(loader, batch, loader->slot_of[place]);
+        loader->failed = fill(loader, batch, loader->slot_of[place]);
         loader->ready_of[place] = true;
         return;
     }
@@ -282,6 +316,13 @@ enum claret_status claret_loader_next(struct claret_loader *loader, struct clare
         return claret_fail(CLARET_INTERNAL, "loader: all of its %d slots are held", loader->options.ahead);
     }
     await_next(loader);
+    if (loader->failed != CLARET_OK) {
+        enum claret_status failed = loader->failed;
+        claret_error_give(loader->error);
+        loader->error = NULL;
+        pthread_mutex_unlock(&loader->lock);
+        return failed;
+    }
     number = loader->handed++;
     place = number % (size_t)loader->options.ahead;
     slot = loader->slot_of[place];

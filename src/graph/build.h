@@ -21,6 +21,7 @@ struct claret_build {
     struct claret_grad_part **parts;   /* by tensor: what its readers give of its gradient */
     const struct claret_node *current; /* the node whose backward is being made */
     int input_uses;                    /* layers that read the network's input */
+    int stage_slots;                   /* op/batch.h */
     struct claret_attr *sgd;           /* the optimizer's attributes */
     bool failed;                       /* out of memory, or a layer made more tensors than any may */
     bool too_large;                    /* a tensor was; the error is recorded */

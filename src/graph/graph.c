@@ -219,7 +219,8 @@ static enum claret_status add_sources(struct claret_build *build)
     graph->step = claret_build_add_tensor(build, "step", CLARET_HOME_STEP, CLARET_DTYPE_I32,
                                           claret_shape1(CLARET_STEP_WORDS));
     graph->stage = claret_build_add_tensor(build, "stage", CLARET_HOME_STAGE, CLARET_DTYPE_U8,
-                                           claret_shape1((int64_t)layout.slot * CLARET_STAGE_SLOTS));
+                                           claret_shape1((int64_t)layout.slot * layout.slots));
+    build->stage_slots = layout.slots;
     graph->table = -1;
     if (bytes)
         graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
@@ -340,14 +341,20 @@ static enum claret_status add_training(struct claret_build *build)
     return CLARET_OK;
 }
 
-static void add_end(struct claret_build *build)
+static enum claret_status add_end(struct claret_build *build)
 {
+    struct claret_attr *attr = claret_arena_alloc(&build->graph->arena, CLARET_END_ATTRS * sizeof *attr);
+    if (!attr)
+        return claret_no_memory();
+    attr[CLARET_END_SLOTS].i[0] = build->stage_slots;
     struct claret_node *end = claret_build_add_node(build, claret_op_find("step_end"), "end", -1, NULL);
     end->in[0] = build->graph->step;
     end->in[1] = build->graph->losses;
     end->out[0] = build->graph->step;
     end->in_count = 2;
     end->out_count = 1;
+    end->attr = attr;
+    return CLARET_OK;
 }
 
 /* ---- the graph ---- */
@@ -382,7 +389,7 @@ static enum claret_status fill(struct claret_build *build)
     size_whole_buffers(build);
     if (build->options->training)
         CLARET_TRY(add_training(build));
-    add_end(build);
+    CLARET_TRY(add_end(build));
     return build->failed ? claret_no_memory() : CLARET_OK;
 }
 

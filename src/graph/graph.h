@@ -11,6 +11,7 @@ struct claret_graph_options {
     bool training;      /* with loss, backward, update; else forward only */
     bool input_grad;    /* also the gradient of the input (tests) */
     bool fuse;          /* runs of layers become fused nodes where an op for them fits */
+    bool tiles;         /* fused ops are those for GPUs' tiles, not those for wide vectors */
     bool fuse_update;   /* nodes that can apply the update to their parameters do */
     bool channels_last; /* ops that can work on images (N, H, W, C) do */
     bool f32_images;    /* batches come as float32, else uint8 */

@@ -70,11 +70,13 @@ static struct run choose_run(const struct layers *layers, int first)
 {
     struct run chosen = {
         .op = claret_op_find(layers->spec->layers[first].schema->name), .length = 1, .other = NO_OTHER};
+    enum claret_family family = layers->build->options->tiles ? CLARET_FAMILY_TILES : CLARET_FAMILY_VECTORS;
     for (int list = 0; layers->build->options->fuse && claret_op_lists[list]; list++)
         for (int i = 0; claret_op_lists[list][i]; i++) {
             const struct claret_op *op = claret_op_lists[list][i];
             struct run run;
-            if (op->chain && match_chain(layers, first, op, &run) && run.length > chosen.length)
+            bool ours = op->family == CLARET_FAMILY_ANY || op->family == family;
+            if (op->chain && ours && match_chain(layers, first, op, &run) && run.length > chosen.length)
                 chosen = run;
         }
     return chosen;

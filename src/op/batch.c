@@ -22,6 +22,10 @@ void claret_stage_layout(int64_t batch, int64_t elements_per_image, size_t eleme
     layout->images = round_up(layout->labels + (size_t)batch * sizeof(int32_t));
     layout->image = (size_t)elements_per_image * element_size;
     layout->slot = round_up(layout->images + (size_t)batch * layout->image);
+    size_t fit = CLARET_STAGE_BYTES / layout->slot;
+    layout->slots = fit < CLARET_STAGE_SLOTS_MIN   ? CLARET_STAGE_SLOTS_MIN
+                    : fit > CLARET_STAGE_SLOTS_MAX ? CLARET_STAGE_SLOTS_MAX
+                                                   : (int)fit;
 }
 
 /* q = v * r is v / d but for rounding; one step of Newton's method with exact remainders rounds it correctly
@@ -125,7 +129,7 @@ static void end_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_define(call, "TRAINING", training);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, training ? node->in[1] : node->in[0], 0);
-    claret_kernel_int(call, CLARET_STAGE_SLOTS);
+    claret_kernel_int(call, node->attr[CLARET_END_SLOTS].i[0]);
     claret_kernel_range(call, 1, 1);
 }
 

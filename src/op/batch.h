@@ -9,7 +9,11 @@
 #include <stdint.h>
 
 #define CLARET_STAGE_HEADER 128
-#define CLARET_STAGE_SLOTS 2 /* one being read by a step, one being filled for the next */
+/* Slots that go round: at least one being read by a step and one being filled for the next; as many as lie in
+ * STAGE_BYTES, so that short steps can be queued ahead. */
+#define CLARET_STAGE_SLOTS_MIN 2
+#define CLARET_STAGE_SLOTS_MAX 16
+#define CLARET_STAGE_BYTES ((size_t)1 << 20)
 
 struct claret_stage_header {
     uint32_t count;      /* true batch size */
@@ -21,6 +25,7 @@ struct claret_stage_header {
 struct claret_stage_layout {
     size_t labels, images; /* byte offsets in a slot */
     size_t slot;           /* bytes of a slot */
+    int slots;             /* how many there are */
     size_t image;          /* bytes of one image */
 };
 void claret_stage_layout(int64_t batch, int64_t elements_per_image, size_t element_size,
@@ -39,6 +44,9 @@ float claret_normalise(int v, float mean, float std, float reciprocal);
 /* Attributes of a batch_load node whose images come split by columns (cl/split_columns.cl); NULL: as they
  * are. */
 enum { CLARET_LOAD_Q, CLARET_LOAD_SIZE /* height, width */, CLARET_LOAD_PADDING, CLARET_LOAD_ATTRS };
+
+/* Attributes of a step_end node. */
+enum { CLARET_END_SLOTS /* of the stage */, CLARET_END_ATTRS };
 
 /* 32-bit words of the step buffer (CLARET_HOME_STEP); cl/common.clh has the same names. */
 enum claret_step_word {

@@ -127,14 +127,15 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
     return claret_conv_flops(&conv) / 2;
 }
 
-static const struct claret_solver *const forward_solvers[] = {
-    &claret_conv_winograd, &claret_conv_direct, &claret_conv_im2col_rows, &claret_conv_im2col, NULL};
-static const struct claret_solver *const dx_solvers[] = {&claret_conv_winograd_dx, &claret_conv_direct_dx,
-                                                         &claret_conv_im2col_rows_dx, &claret_conv_im2col_dx,
-                                                         NULL};
-static const struct claret_solver *const dw_solvers[] = {&claret_conv_winograd_dw, &claret_conv_direct_dw,
-                                                         &claret_conv_im2col_rows_dw, &claret_conv_im2col_dw,
-                                                         NULL};
+static const struct claret_solver *const forward_solvers[] = {&claret_conv_winograd,    &claret_conv_direct,
+                                                              &claret_conv_im2col_rows, &claret_conv_tiled,
+                                                              &claret_conv_im2col,      NULL};
+static const struct claret_solver *const dx_solvers[] = {&claret_conv_winograd_dx,    &claret_conv_direct_dx,
+                                                         &claret_conv_im2col_rows_dx, &claret_conv_tiled_dx,
+                                                         &claret_conv_im2col_dx,      NULL};
+static const struct claret_solver *const dw_solvers[] = {&claret_conv_winograd_dw,    &claret_conv_direct_dw,
+                                                         &claret_conv_im2col_rows_dw, &claret_conv_tiled_dw,
+                                                         &claret_conv_im2col_dw,      NULL};
 
 static const struct claret_op conv2d = {.name = "conv2d",
                                         .schema = &schema,

@@ -35,11 +35,12 @@ double claret_conv_flops(const struct claret_conv *conv);
 bool claret_conv_has_relu(const struct claret_node *node);
 int claret_conv_mask(const struct claret_node *node);
 
-/* conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c */
+/* conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c, conv2d_tiled.c */
 extern const struct claret_solver claret_conv_winograd, claret_conv_winograd_dx, claret_conv_winograd_dw;
 extern const struct claret_solver claret_conv_im2col, claret_conv_im2col_dx, claret_conv_im2col_dw;
 extern const struct claret_solver claret_conv_im2col_rows, claret_conv_im2col_rows_dx,
     claret_conv_im2col_rows_dw;
+extern const struct claret_solver claret_conv_tiled, claret_conv_tiled_dx, claret_conv_tiled_dw;
 extern const struct claret_solver claret_conv_direct, claret_conv_direct_dx, claret_conv_direct_dw;
 
 #endif

@@ -5,6 +5,8 @@
  * neighbouring outputs read lies side by side; no xs where x is loaded like that already.
  * conv2d_relu_pool_dw: in xs, index, dy and what an update takes; out the gradients of weight and bias, or
  * what the update changes. Only the winners of the windows carry gradient. */
+#include "op/conv2d_relu_pool.h"
+
 #include "op/conv2d.h"
 #include "op/max_pool2d.h"
 #include "op/sgd.h"
@@ -20,18 +22,24 @@
 
 static const struct claret_op conv2d_relu_pool, conv2d_relu_pool_dw;
 
-static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in,
-                 const struct claret_shape *other)
+bool claret_conv_pool_fits(const struct claret_attr *const *attrs, const struct claret_shape *in,
+                           const struct claret_shape *other)
 {
     (void)other;
     const struct claret_attr *pool = attrs[2];
-    const int64_t *kernel = attrs[0][CLARET_CONV_KERNEL].i;
-    if (in->rank == 4 && in->dim[1] * kernel[0] * kernel[1] > MAX_TERMS)
-        return false;
+    (void)in;
     bool apart = claret_pool_stride(pool, 0) == pool[CLARET_POOL_KERNEL].i[0] &&
                  claret_pool_stride(pool, 1) == pool[CLARET_POOL_KERNEL].i[1];
     return apart && pool[CLARET_POOL_PADDING].i[0] == 0 && pool[CLARET_POOL_PADDING].i[1] == 0 &&
            pool[CLARET_POOL_KERNEL].i[0] * pool[CLARET_POOL_KERNEL].i[1] <= MAX_WINDOW;
+}
+
+static bool fits(const struct claret_attr *const *attrs, const struct claret_shape *in,
+                 const struct claret_shape *other)
+{
+    const int64_t *kernel = attrs[0][CLARET_CONV_KERNEL].i;
+    bool many = in->rank == 4 && in->dim[1] * kernel[0] * kernel[1] > MAX_TERMS;
+    return !many && claret_conv_pool_fits(attrs, in, other);
 }
 
 static int64_t split_factor(const struct claret_node *node)
@@ -39,21 +47,27 @@ static int64_t split_factor(const struct claret_node *node)
     return node->attr[CLARET_CONV_STRIDE].i[1] * node->chain[1][CLARET_POOL_KERNEL].i[1];
 }
 
-static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+enum claret_status claret_conv_pool_shape(struct claret_build *build, struct claret_node *node)
 {
     struct claret_shape conv;
-    const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
-    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i,
-                  *padding = node->attr[CLARET_CONV_PADDING].i;
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     CLARET_TRY(claret_conv_build(build, node, &conv));
     struct claret_shape y =
         claret_shape4(conv.dim[0], conv.dim[1], conv.dim[2] / window[0], conv.dim[3] / window[1]);
     if (y.dim[2] < 1 || y.dim[3] < 1)
         return claret_build_error(build, node, NULL,
                                   "the pooling window is larger than the convolution's output");
-    int64_t q = split_factor(node);
     claret_build_output(build, node, CLARET_DTYPE_F32, y);
     claret_build_output(build, node, CLARET_DTYPE_U8, y);
+    return CLARET_OK;
+}
+
+static enum claret_status shape(struct claret_build *build, struct claret_node *node)
+{
+    const struct claret_shape x = claret_build_tensor(build, node->in[0])->shape;
+    const int64_t *padding = node->attr[CLARET_CONV_PADDING].i;
+    CLARET_TRY(claret_conv_pool_shape(build, node));
+    int64_t q = split_factor(node);
     if (claret_build_split_input(build, node->in[0], q, padding) >= 0)
         return CLARET_OK;
     claret_build_output(build, node, CLARET_DTYPE_F32,
@@ -68,7 +82,8 @@ static int split_of(const struct claret_node *node)
     return node->out_count > 2 ? node->out[2] : node->in[0];
 }
 
-static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
+enum claret_status claret_conv_pool_backward(struct claret_build *build, const struct claret_node *node,
+                                             int images, const struct claret_op *dw_op)
 {
     int dy = claret_build_grad(build, node->out[0]);
     if (claret_build_wants(build, node->in[0])) {
@@ -84,11 +99,16 @@ static enum claret_status backward(struct claret_build *build, const struct clar
         unpool->attr = node->chain[1];
         claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dense, node->in[1]}, 2, &dx, 1);
     }
-    struct claret_node *dw = claret_build_node(build, &conv2d_relu_pool_dw, node, "dw",
-                                               (int[]){split_of(node), node->out[1], dy}, 3, NULL, 0);
+    struct claret_node *dw =
+        claret_build_node(build, dw_op, node, "dw", (int[]){images, node->out[1], dy}, 3, NULL, 0);
     int params[2] = {node->in[1], node->in_count > 2 ? node->in[2] : -1};
     claret_build_gradients(build, dw, params, 2);
     return CLARET_OK;
+}
+
+static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
+{
+    return claret_conv_pool_backward(build, node, split_of(node), &conv2d_relu_pool_dw);
 }
 
 /* ---- rows: lanes are pooled pixels of a row, a register tile holds their windows for some channels ---- */
@@ -252,7 +272,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     }
 }
 
-static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
+double claret_conv_pool_multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
 {
     const struct claret_shape *y = &tensors[node->out[0]].shape, *weight = &tensors[node->in[1]].shape;
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
@@ -313,11 +333,12 @@ static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
 static const char *const chain[] = {"conv2d", "relu", "max_pool2d", NULL};
 static const struct claret_op conv2d_relu_pool = {.name = "conv2d_relu_pool",
                                                   .chain = chain,
+                                                  .family = CLARET_FAMILY_VECTORS,
                                                   .fits = fits,
                                                   .shape = shape,
                                                   .backward = backward,
                                                   .solvers = forward_solvers,
-                                                  .multiply_adds = multiply_adds};
+                                                  .multiply_adds = claret_conv_pool_multiply_adds};
 static const struct claret_op conv2d_relu_pool_dw = {.name = "conv2d_relu_pool_dw", .solvers = dw_solvers};
 
 extern const struct claret_op *const claret_ops_conv2d_relu_pool[];

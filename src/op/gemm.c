@@ -56,4 +56,22 @@ static void plain_emit(struct claret_emit *emit, const char *what, const struct 
 
 static const struct claret_gemm_solver plain = {.name = "plain", .emit = plain_emit};
 
-const struct claret_gemm_solver *const claret_gemm_solvers[] = {&claret_gemm_packed, &clblast, &plain, NULL};
+void claret_gemm_emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm, int64_t count,
+                          int parts)
+{
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "gemm", "gemm_sum");
+    claret_kernel_tensor(call, parts, 0);
+    claret_kernel_tensor(call, gemm->c.tensor, gemm->c.offset);
+    claret_kernel_int(call, gemm->c.ld);
+    claret_kernel_int(call, gemm->m);
+    claret_kernel_int(call, gemm->n);
+    claret_kernel_int(call, count);
+    claret_kernel_float(call, gemm->alpha);
+    claret_kernel_float(call, gemm->beta);
+    claret_kernel_range3(call, gemm->n, gemm->m, 1, 64);
+    claret_emit_cost(emit, (double)(gemm->m * gemm->n * count),
+                     4.0 * (double)(gemm->m * gemm->n * (count + 1)));
+}
+
+const struct claret_gemm_solver *const claret_gemm_solvers[] = {&claret_gemm_packed, &claret_gemm_tiled,
+                                                                &clblast, &plain, NULL};

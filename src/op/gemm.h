@@ -16,6 +16,8 @@ struct claret_gemm_solver {
     const char *name;
     /* NULL: always. false: `reason` says why not. Asked with parameters too. */
     bool (*applicable)(const struct claret_gemm_problem *problem, char reason[128]);
+    /* As of struct claret_solver. */
+    bool (*unasked)(const struct claret_gemm_problem *problem);
     void (*emit)(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
     const struct claret_tunable *tunables; /* NULL: none */
 };
@@ -23,6 +25,12 @@ struct claret_gemm_solver {
 bool claret_gemm_on_device(const struct claret_gemm_solver *solver, const struct claret_device_desc *device);
 
 extern const struct claret_gemm_solver claret_gemm_packed;           /* gemm_packed.c */
+extern const struct claret_gemm_solver claret_gemm_tiled;            /* gemm_tiled.c */
 extern const struct claret_gemm_solver *const claret_gemm_solvers[]; /* ends with NULL */
+
+/* C = alpha * (the sum of `count` parts (count, m, n)) + beta * C: how a product ends whose terms were added
+ * in parts. */
+void claret_gemm_emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm, int64_t count,
+                          int parts);
 
 #endif

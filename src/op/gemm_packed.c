@@ -8,6 +8,8 @@
 #define MAX_CHUNK 4096 /* terms: a column panel of so many stays in a second-level cache */
 #define MIN_CHUNK 256  /* below, adding the parts costs more than the items gain */
 #define MAX_CHUNKS 64
+#define LARGE_ROWS 48 /* of C, and vectors of a row of it */
+#define LARGE_VECTORS 16
 
 struct tiling {
     int lanes, mr, nv;
@@ -41,8 +43,11 @@ static struct tiling choose_tiling(const struct claret_gemm_call *gemm,
                                    const struct claret_device_desc *device, struct claret_params *params)
 {
     struct tiling tiling = {.lanes = claret_vector_lanes(device, gemm->n)};
-    tiling.mr = (int)claret_param(params, "MR", choose_rows(gemm->m, claret_vector_tile(device) >= 24));
-    tiling.nv = (int)claret_param(params, "NV", gemm->n > tiling.lanes ? 2 : 1);
+    bool many = claret_vector_tile(device) >= 24;
+    /* With room for it, a wide tile loads less for as many products. */
+    bool large = many && gemm->m >= LARGE_ROWS && gemm->n >= LARGE_VECTORS * tiling.lanes;
+    tiling.mr = (int)claret_param(params, "MR", large ? 6 : choose_rows(gemm->m, many));
+    tiling.nv = (int)claret_param(params, "NV", large ? 4 : gemm->n > tiling.lanes ? 2 : 1);
     tiling.row_panels = panels(gemm->m, tiling.mr);
     tiling.column_panels = panels(gemm->n, (int64_t)tiling.nv * tiling.lanes);
     /* Enough items for all units, and panels that stay in a cache. */
@@ -88,6 +93,10 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
         snprintf(reason, 128, "a tile of %d times %d vectors is beyond the registers", tiling.mr, tiling.nv);
         return false;
     }
+    if (claret_param(problem->params, "CHUNK", 1) > gemm->k) {
+        snprintf(reason, 128, "there are only %lld terms", (long long)gemm->k);
+        return false;
+    }
     if (tiling.chunks > MAX_CHUNKS && tiling.chunks > panels(gemm->k, MAX_CHUNK)) {
         snprintf(reason, 128, "more than %d chunks", MAX_CHUNKS);
         return false;
@@ -98,24 +107,6 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
     return claret_vector_workspace(device, row_panels, reason) &&
            claret_vector_workspace(device, column_panels, reason) &&
            claret_vector_workspace(device, parts, reason);
-}
-
-static void emit_sum(struct claret_emit *emit, const struct claret_gemm_call *gemm,
-                     const struct tiling *tiling, int parts)
-{
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "gemm_packed", "gemm_sum");
-    claret_kernel_define(call, "LANES", 4);
-    claret_kernel_tensor(call, parts, 0);
-    claret_kernel_tensor(call, gemm->c.tensor, gemm->c.offset);
-    claret_kernel_int(call, gemm->c.ld);
-    claret_kernel_int(call, gemm->m);
-    claret_kernel_int(call, gemm->n);
-    claret_kernel_int(call, tiling->chunks);
-    claret_kernel_float(call, gemm->alpha);
-    claret_kernel_float(call, gemm->beta);
-    claret_kernel_range3(call, gemm->n, gemm->m, 1, 64);
-    claret_emit_cost(emit, (double)(gemm->m * gemm->n * tiling->chunks),
-                     4.0 * (double)(gemm->m * gemm->n * (tiling->chunks + 1)));
 }
 
 static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
@@ -147,7 +138,7 @@ static void emit(struct claret_emit *emit, const char *what, const struct claret
                      4.0 * ((double)gemm->m * (double)gemm->k + (double)gemm->k * (double)gemm->n +
                             (double)gemm->m * (double)gemm->n));
     if (parts >= 0)
-        emit_sum(emit, gemm, &tiling, parts);
+        claret_gemm_emit_sum(emit, gemm, tiling.chunks, parts);
 }
 
 const struct claret_gemm_solver claret_gemm_packed = {

@@ -1,9 +1,12 @@
-/* linear: in x (N, F), weight (O, F), bias (O) or none; out y (N, O).
- * linear_dx: in dy, weight; out dx. linear_dw: in x, dy; out dweight and, where there is a bias, dbias. */
+/* linear: in x (N, F), weight (O, F), bias (O) or none; out y (N, O). linear_relu: the same with ReLU behind
+ * it. linear_dx: in dy, weight, and y where ReLU follows; out dx. linear_dw: in x, dy, and likewise y; out
+ * dweight and, where there is a bias, dbias. */
 #include "op/linear.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "op/relu.h"
 
 #define LARGE (1 << 30)
 
@@ -18,7 +21,7 @@ static const struct claret_attr_def attrs[] = {
     {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
 };
 static const struct claret_schema schema = {"linear", 1, attrs, 0};
-static const struct claret_op linear, linear_dx, linear_dw;
+static const struct claret_op linear, linear_relu, linear_dx, linear_dw;
 
 /* "16x15x15 = 3600" for what was flattened, else "3600" */
 static const char *features_text(const struct claret_build *build, const struct claret_tensor *x,
@@ -65,9 +68,14 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     return CLARET_OK;
 }
 
+bool claret_linear_has_relu(const struct claret_node *node)
+{
+    return node->op == &linear_relu;
+}
+
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
-    claret_build_dx_dw(build, node, &linear_dx, &linear_dw, -1);
+    claret_build_dx_dw(build, node, &linear_dx, &linear_dw, claret_linear_has_relu(node) ? node->out[0] : -1);
     return CLARET_OK;
 }
 
@@ -84,18 +92,29 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
                                     .b = {node->in[1], 0, f, true},
                                     .c = {node->out[0], 0, o, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
-    if (node->in_count > 2) {
+    bool bias = node->in_count > 2, relu = claret_linear_has_relu(node);
+    if (bias || relu) {
         struct claret_kernel_call *call = claret_emit_kernel(emit, "bias", "linear", "add_bias");
-        claret_kernel_tensor(call, node->in[2], 0);
+        claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
         claret_kernel_tensor(call, node->out[0], 0);
         claret_kernel_int(call, o);
+        claret_kernel_int(call, bias);
+        claret_kernel_int(call, relu);
         claret_kernel_range3(call, o, n, 1, 64);
         claret_emit_cost(emit, (double)(n * o), 8.0 * (double)(n * o));
     }
 }
 
+/* The gradient of the product, where ReLU follows of what it let pass; `dy` is the node's input of that
+ * number. */
+static int gradient_of(struct claret_emit *emit, const struct claret_node *node, int dy)
+{
+    return claret_relu_gradient(emit, node->in_count > 2 ? node->in[2] : -1, node->in[dy]);
+}
+
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
+    int dy = gradient_of(emit, node, 0);
     const struct claret_shape dx = claret_emit_tensor(emit, node->out[0])->shape;
     int64_t n = dx.dim[0], f = dx.dim[1], o = node->attr[OUT_FEATURES].i[0];
     struct claret_gemm_call gemm = {.m = n,
@@ -103,7 +122,7 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
                                     .k = o,
                                     .alpha = 1,
                                     .beta = 0,
-                                    .a = {node->in[0], 0, o, false},
+                                    .a = {dy, 0, o, false},
                                     .b = {node->in[1], 0, f, false},
                                     .c = {node->out[0], 0, f, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
@@ -111,6 +130,7 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
+    int dy = gradient_of(emit, node, 1);
     const struct claret_shape x = claret_emit_tensor(emit, node->in[0])->shape;
     int64_t n = x.dim[0], f = x.dim[1], o = node->attr[OUT_FEATURES].i[0];
     struct claret_gemm_call gemm = {.m = o,
@@ -118,13 +138,13 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
                                     .k = n,
                                     .alpha = 1,
                                     .beta = 0,
-                                    .a = {node->in[1], 0, o, true},
+                                    .a = {dy, 0, o, true},
                                     .b = {node->in[0], 0, f, false},
                                     .c = {node->out[0], 0, f, false}};
     claret_emit_gemm(emit, "gemm", &gemm);
     if (node->out_count > 1) {
         struct claret_kernel_call *call = claret_emit_kernel(emit, "bias", "linear", "column_sums");
-        claret_kernel_tensor(call, node->in[1], 0);
+        claret_kernel_tensor(call, dy, 0);
         claret_kernel_tensor(call, node->out[1], 0);
         claret_kernel_int(call, n);
         claret_kernel_int(call, o);
@@ -152,8 +172,15 @@ static const struct claret_op linear = {.name = "linear",
                                         .backward = backward,
                                         .solvers = forward_solvers,
                                         .multiply_adds = multiply_adds};
+static const char *const with_relu[] = {"linear", "relu", NULL};
+static const struct claret_op linear_relu = {.name = "linear_relu",
+                                             .chain = with_relu,
+                                             .shape = shape,
+                                             .backward = backward,
+                                             .solvers = forward_solvers,
+                                             .multiply_adds = multiply_adds};
 static const struct claret_op linear_dx = {.name = "linear_dx", .solvers = dx_solvers};
 static const struct claret_op linear_dw = {.name = "linear_dw", .solvers = dw_solvers};
 
 extern const struct claret_op *const claret_ops_linear[];
-const struct claret_op *const claret_ops_linear[] = {&linear, &linear_dx, &linear_dw, NULL};
+const struct claret_op *const claret_ops_linear[] = {&linear, &linear_relu, &linear_dx, &linear_dw, NULL};

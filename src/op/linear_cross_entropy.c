@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define MANY_IMAGES 32
+#define MANY_OUTPUTS 128
 #define MAX_CLASSES 1024 /* logits of an image stay in private memory */
 #define FORWARD_IMAGES 4 /* that share one reading of the weights … */
 #define FEW_IMAGES 2     /* … or these, where a batch is small */
@@ -92,6 +94,7 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
     bool bias = node->in_count > 2 && node->in[2] >= 0;
     defines(call, &problem, bias, images);
+    claret_kernel_define(call, "RELU", claret_linear_has_relu(node));
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
@@ -156,17 +159,41 @@ static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_logits(emit, node, "linear", "linear_rows");
 }
 
-const struct claret_solver claret_linear_rows = {
-    .name = "rows", .applicable = rows_applicable, .emit = rows_emit, .tunables = forward_tunables};
+/* A GEMM's packing pays with many images and outputs. */
+static bool rows_unasked(const struct claret_problem *problem)
+{
+    const struct claret_shape *x = &problem->tensors[problem->node->in[0]].shape;
+    return x->dim[0] < MANY_IMAGES || problem->node->attr[CLARET_LINEAR_OUT_FEATURES].i[0] < MANY_OUTPUTS;
+}
+
+const struct claret_solver claret_linear_rows = {.name = "rows",
+                                                 .applicable = rows_applicable,
+                                                 .unasked = rows_unasked,
+                                                 .emit = rows_emit,
+                                                 .tunables = forward_tunables};
+
+struct claret_linear_backward claret_linear_backward_of(const struct claret_node *node)
+{
+    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
+    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
+    int first = node->out_count > params;
+    return (struct claret_linear_backward){.dy = node->in[DY],
+                                           .x = node->in[X],
+                                           .weight = node->in[WEIGHT],
+                                           .bias = node->in[BIAS],
+                                           .dx = first ? node->out[0] : -1,
+                                           .params = PARAMS,
+                                           .first = first};
+}
 
 static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const struct claret_device_desc *device = claret_emit_device(emit);
     const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
     struct problem problem = problem_of(emit, node->in[X], dy.dim[1], BACKWARD_OUTPUTS);
-    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
-    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
-    int first = node->out_count > params, dx = first ? node->out[0] : -1;
+    struct claret_linear_backward of = claret_linear_backward_of(node);
+    bool bias = of.bias >= 0;
+    int first = of.first, dx = of.dx;
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
     int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
@@ -199,8 +226,9 @@ static const struct claret_solver forward_rows = {
     .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
 static const struct claret_solver backward_rows = {
     .name = "rows", .applicable = backward_applicable, .emit = backward_emit, .tunables = backward_tunables};
-static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
-static const struct claret_solver *const backward_solvers[] = {&backward_rows, NULL};
+static const struct claret_solver *const forward_solvers[] = {&claret_linear_loss_tiled, &forward_rows, NULL};
+static const struct claret_solver *const backward_solvers[] = {&claret_linear_backward_gemm, &backward_rows,
+                                                               NULL};
 
 static const char *const chain[] = {"linear", "cross_entropy", NULL};
 static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy",

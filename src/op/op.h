@@ -96,9 +96,15 @@ struct claret_solver {
     /* NULL: always. false: `reason` says why not. Asked with parameters too: those that do not fit together
      * or are too large for the problem are not applicable. */
     bool (*applicable)(const struct claret_problem *problem, char reason[128]);
+    /* Whether it is taken where it is applicable without being asked for (forced, or found best by tuning).
+     * NULL: yes. */
+    bool (*unasked)(const struct claret_problem *problem);
     void (*emit)(struct claret_emit *emit, const struct claret_node *node);
     const struct claret_tunable *tunables; /* NULL: none */
 };
+
+/* Kernels that fused ops are written for; a graph has those of one family, and those for any. */
+enum claret_family { CLARET_FAMILY_ANY, CLARET_FAMILY_VECTORS, CLARET_FAMILY_TILES };
 
 struct claret_op {
     const char *name;
@@ -110,6 +116,7 @@ struct claret_op {
      * always): whether it can, by the layers' attributes and the shapes of the input and of the second one
      * (NULL: there is none). */
     const char *const *chain;
+    enum claret_family family;
     bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in,
                  const struct claret_shape *other);
     /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */

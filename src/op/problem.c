@@ -15,7 +15,7 @@ static void write_tensors(const struct claret_problem *problem, const char *what
         claret_text_add(text, "%s%s", i ? "," : what, tensor ? dtypes[tensor->dtype] : "-");
         for (int d = 0; tensor && d < tensor->shape.rank; d++)
             claret_text_add(text, "%c%" PRId64, d ? 'x' : ':', tensor->shape.dim[d]);
-        if (tensor && tensor->layout == CLARET_NHWC)
+        if (tensor && tensor->layout == CLARET_NHWC && !claret_layout_trivial(&tensor->shape))
             claret_text_add(text, ":nhwc");
     }
 }

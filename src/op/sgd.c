@@ -47,6 +47,21 @@ void claret_sgd_gradient_arguments(struct claret_kernel_call *call, const struct
             claret_kernel_float(call, 0);
 }
 
+void claret_sgd_emit_sum(struct claret_emit *emit, const struct claret_node *node, int at, int first,
+                         int parts, int64_t weights, int64_t biases, int64_t chunks)
+{
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "gradients", "sum_gradients");
+    claret_sgd_gradient_defines(call, node);
+    claret_kernel_tensor(call, parts, 0);
+    claret_sgd_gradient_arguments(call, node, at, first);
+    claret_kernel_int(call, weights);
+    claret_kernel_int(call, biases);
+    claret_kernel_int(call, chunks);
+    claret_kernel_range(call, weights + biases, 64);
+    claret_emit_cost(emit, (double)(chunks * (weights + biases)),
+                     4.0 * (double)(chunks * (weights + biases)));
+}
+
 static void emit(struct claret_emit *emit, const struct claret_node *node)
 {
     int64_t count = claret_shape_count(&claret_emit_tensor(emit, node->in[0])->shape);

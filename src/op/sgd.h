@@ -25,6 +25,9 @@ void claret_sgd_arguments(struct claret_kernel_call *call, const struct claret_a
 void claret_sgd_gradient_defines(struct claret_kernel_call *call, const struct claret_node *node);
 void claret_sgd_gradient_arguments(struct claret_kernel_call *call, const struct claret_node *node, int at,
                                    int first);
+/* Gradients or update of such a node from `parts` (chunks, weights + biases) of their sums. */
+void claret_sgd_emit_sum(struct claret_emit *emit, const struct claret_node *node, int at, int first,
+                         int parts, int64_t weights, int64_t biases, int64_t chunks);
 bool claret_sgd_gradient_bias(const struct claret_node *node, int at, int first); /* there is a bias */
 
 #endif

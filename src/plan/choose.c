@@ -1,5 +1,5 @@
 /* Which solver a node or a GEMM is given: the forced one, else what tuning found, else the first applicable
- * one. */
+ * one that is taken unasked. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +192,19 @@ static bool applicable(const struct choosing *choosing, int index, const struct 
     return claret_plan_applicable(plan, choosing->node, device, index, params, reason);
 }
 
+static bool unasked(const struct choosing *choosing, int index)
+{
+    const struct claret_device_desc *device = choosing->emit->options->device;
+    if (choosing->gemm) {
+        const struct claret_gemm_solver *solver = claret_gemm_solvers[index];
+        struct claret_gemm_problem problem = {choosing->gemm, device, NULL};
+        return !solver->unasked || solver->unasked(&problem);
+    }
+    const struct claret_solver *solver = choosing->node->op->solvers[index];
+    struct claret_problem problem = {choosing->node, choosing->emit->tensors, device, NULL};
+    return !solver->unasked || solver->unasked(&problem);
+}
+
 bool claret_plan_applicable(const struct claret_plan *plan, const struct claret_node *node,
                             const struct claret_device_desc *device, int solver,
                             const struct claret_params *params, char reason[128])
@@ -268,7 +281,7 @@ static enum claret_status choose(const struct choosing *choosing)
     if (choose_recorded(choosing))
         return CLARET_OK;
     for (int i = 0; candidate_at(choosing, i).name; i++)
-        if (applicable(choosing, i, NULL, reason)) {
+        if (unasked(choosing, i) && applicable(choosing, i, NULL, reason)) {
             *choosing->choice = (struct claret_plan_choice){
                 .solver = candidate_at(choosing, i).name, .index = i, .source = CLARET_FROM_DEFAULT};
             return CLARET_OK;

@@ -14,12 +14,14 @@ static void write_choice(const struct claret_plan_choice *choice, struct claret_
 }
 
 /* Why not one that could have been used. */
-static const char *passed_over(const struct claret_plan_choice *choice)
+static const char *passed_over(const struct claret_plan_choice *choice, int index)
 {
     if (choice->source == CLARET_FROM_FORCE)
         return "another is forced";
     if (choice->source == CLARET_FROM_RECORD)
         return "slower, by the tuning record";
+    if (index < choice->index)
+        return "for this device or problem only where it is asked for";
     return "comes later in the order of what is not tuned";
 }
 
@@ -27,7 +29,8 @@ static void write_other(const struct claret_plan_choice *choice, const char *ind
                         int index, bool applicable, const char *reason, struct claret_text *text)
 {
     if (index != choice->index)
-        claret_text_add(text, "%snot %s: %s\n", indent, name, applicable ? passed_over(choice) : reason);
+        claret_text_add(text, "%snot %s: %s\n", indent, name,
+                        applicable ? passed_over(choice, index) : reason);
 }
 
 static void explain_gemm(const struct claret_plan_gemm *gemm, const struct claret_plan_options *options,

@@ -97,20 +97,7 @@ static void conv2d_relu(const struct claret_node *node, const struct claret_tens
                         const double *const *in, double *const *out)
 {
     conv2d(node, tensors, in, out);
-    int64_t count = claret_shape_count(&tensors[node->out[0]].shape);
-    for (int64_t i = 0; i < count; i++)
-        out[0][i] = out[0][i] < 0 ? 0 : out[0][i];
-}
-
-/* dy where y, the output of the ReLU that followed, let it pass; dy where none did. */
-static double *masked(const struct claret_node *node, const struct claret_tensor *tensors, int dy,
-                      const double *const *in)
-{
-    int64_t count = claret_shape_count(&tensors[node->in[dy]].shape);
-    double *result = malloc(((size_t)count + 1) * sizeof *result);
-    for (int64_t i = 0; result && i < count; i++)
-        result[i] = node->in_count > 2 && in[2][i] <= 0 ? 0 : in[dy][i];
-    return result;
+    claret_ref_cut(node, tensors, out);
 }
 
 /* in: dy, weight, y or nothing; out: dx */
@@ -120,7 +107,7 @@ static void conv2d_dx(const struct claret_node *node, const struct claret_tensor
     struct conv v =
         conv_of(node, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape, &tensors[node->in[0]].shape);
     memset(out[0], 0, (size_t)(v.n * v.c * v.h * v.w) * sizeof(double));
-    double *dy = masked(node, tensors, 0, in);
+    double *dy = claret_ref_masked(node, tensors, 0, in);
     if (dy)
         visit_terms(&v, add_dx, dy, in[1], out[0]);
     free(dy);
@@ -133,7 +120,7 @@ static void conv2d_dw(const struct claret_node *node, const struct claret_tensor
     struct conv v =
         conv_of(node, &tensors[node->in[0]].shape, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape);
     memset(out[0], 0, (size_t)(v.k * v.c * v.r * v.s) * sizeof(double));
-    double *dy = masked(node, tensors, 1, in);
+    double *dy = claret_ref_masked(node, tensors, 1, in);
     if (dy)
         visit_terms(&v, add_dw, in[0], dy, out[0]);
     if (node->out_count > 1)

@@ -70,31 +70,19 @@ static double *unsplit(const struct claret_node *node, const struct claret_shape
     return padded;
 }
 
-/* in: x (split already where there is no xs), weight, bias or nothing; out: y, index, xs */
-static void forward(const struct claret_node *node, const struct claret_tensor *tensors,
-                    const double *const *in, double *const *out)
+/* in: images, weight, bias or nothing; out: y, index. `attr`: the convolution's. */
+static void pooled(const struct claret_node *node, const struct claret_attr *attr,
+                   const struct claret_tensor *tensors, const struct claret_shape *x, double *const in[3],
+                   double *const *out)
 {
-    const struct claret_tensor *x = &tensors[node->in[0]], *weight = &tensors[node->in[1]];
-    const struct claret_tensor *y = &tensors[node->out[0]];
-    bool is_split = node->out_count < 3;
-    double *padded = is_split ? unsplit(node, &x->shape, in[0]) : NULL;
-    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
-    memcpy(attr, node->attr, sizeof attr);
-    if (is_split)
-        attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0; /* it lies in xs */
-    struct claret_tensor conv = {.shape = claret_shape4(x->shape.dim[0], weight->shape.dim[0], 0, 0)};
-    for (int d = 0; d < 2; d++)
-        conv.shape.dim[2 + d] = (x->shape.dim[2 + d] + 2 * attr[CLARET_CONV_PADDING].i[d] -
-                                 attr[CLARET_CONV_DILATION].i[d] * (attr[CLARET_CONV_KERNEL].i[d] - 1) - 1) /
-                                    attr[CLARET_CONV_STRIDE].i[d] +
-                                1;
-    bool bias = node->in_count > 2;
+    const struct claret_tensor *weight = &tensors[node->in[1]], *y = &tensors[node->out[0]];
+    struct claret_tensor conv = {.shape = claret_shape4(x->dim[0], weight->shape.dim[0], 0, 0)};
+    claret_conv_extents(attr, x, conv.shape.dim + 2);
     double *dense = make(&conv.shape);
-    struct claret_tensor conv_tensors[4] = {*x, *weight, bias ? tensors[node->in[2]] : *weight, conv};
-    run_op("conv2d", attr, conv_tensors,
-           (double *[]){is_split ? padded : (double *)in[0], (double *)in[1], bias ? (double *)in[2] : NULL,
-                        dense},
-           3, 1);
+    struct claret_tensor conv_tensors[4] = {{.shape = *x}, *weight, *weight, conv};
+    if (in[2])
+        conv_tensors[2] = tensors[node->in[2]];
+    run_op("conv2d", attr, conv_tensors, (double *[]){in[0], in[1], in[2], dense}, 3, 1);
     for (int64_t i = 0; i < claret_shape_count(&conv.shape); i++)
         dense[i] = dense[i] < 0 ? 0 : dense[i];
     struct claret_tensor pool_tensors[3] = {conv, *y, *y};
@@ -102,40 +90,85 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
     for (int64_t i = 0; i < claret_shape_count(&y->shape); i++)
         if (out[0][i] <= 0)
             out[1][i] = NONE;
-    if (!is_split)
-        split(node, &x->shape, &tensors[node->out[2]].shape, in[0], out[2]);
     free(dense);
-    free(padded);
 }
 
-/* in: xs, index, dy, what an update takes; out: gradients of weight and bias, or what the update changes */
-static void dw(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
-               double *const *out)
+/* The convolution's attributes on images that hold their padding. */
+static void without_padding(const struct claret_node *node,
+                            struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1])
 {
-    const struct claret_tensor *xs = &tensors[node->in[0]], *dy = &tensors[node->in[2]];
+    memcpy(attr, node->attr, (CLARET_CONV_IN_CHANNELS + 1) * sizeof *attr);
+    attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0;
+}
+
+/* in: x (split already where there is no xs), weight, bias or nothing; out: y, index, xs */
+static void forward(const struct claret_node *node, const struct claret_tensor *tensors,
+                    const double *const *in, double *const *out)
+{
+    const struct claret_shape *x = &tensors[node->in[0]].shape;
+    bool is_split = node->out_count < 3;
+    double *padded = is_split ? unsplit(node, x, in[0]) : (double *)in[0];
+    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    without_padding(node, attr);
+    pooled(node, is_split ? attr : node->attr, tensors, x,
+           (double *[]){padded, (double *)in[1], node->in_count > 2 ? (double *)in[2] : NULL}, out);
+    if (is_split)
+        free(padded);
+    else
+        split(node, x, &tensors[node->out[2]].shape, in[0], out[2]);
+}
+
+static void tiled_forward(const struct claret_node *node, const struct claret_tensor *tensors,
+                          const double *const *in, double *const *out)
+{
+    pooled(node, node->attr, tensors, &tensors[node->in[0]].shape,
+           (double *[]){(double *)in[0], (double *)in[1], node->in_count > 2 ? (double *)in[2] : NULL}, out);
+}
+
+/* in: images, index, dy, what an update takes; out: gradients of weight and bias, or what the update changes
+ */
+static void gradients(const struct claret_node *node, const struct claret_attr *attr,
+                      const struct claret_tensor *tensors, double *images, const double *const *in,
+                      double *const *out)
+{
+    const struct claret_tensor *dy = &tensors[node->in[2]];
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i;
     bool bias = node->update ? node->in[4] >= 0 : node->out_count > 1;
-    struct claret_tensor x = *xs, weight = tensors[node->out[0]], dense = *dy;
-    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    struct claret_tensor x = tensors[node->in[0]], weight = tensors[node->out[0]], dense = *dy;
     for (int d = 0; d < 2; d++)
         dense.shape.dim[2 + d] *= window[d];
-    double *padded = unsplit(node, &xs->shape, in[0]), *wide = make(&dense.shape);
-    double *dweight = make(&weight.shape), *dbias = make(&weight.shape);
+    double *wide = make(&dense.shape), *dweight = make(&weight.shape), *dbias = make(&weight.shape);
     struct claret_tensor pool_tensors[3] = {*dy, *dy, dense};
     run_op("max_pool2d_dx", node->chain[1], pool_tensors,
            (double *[]){(double *)in[1], (double *)in[2], wide}, 2, 1);
-    memcpy(attr, node->attr, sizeof attr);
-    attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0; /* it lies in xs */
     struct claret_tensor conv_tensors[4] = {x, dense, weight, weight};
-    run_op("conv2d_dw", attr, conv_tensors, (double *[]){padded, wide, dweight, dbias}, 2, bias ? 2 : 1);
+    run_op("conv2d_dw", attr, conv_tensors, (double *[]){images, wide, dweight, dbias}, 2, bias ? 2 : 1);
     claret_ref_gradients(node, tensors, 3, 0, 2, (double *[]){dweight, bias ? dbias : NULL}, in, out);
-    free(padded);
     free(wide);
     free(dweight);
     free(dbias);
 }
 
+/* The images are xs. */
+static void dw(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
+               double *const *out)
+{
+    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    double *padded = unsplit(node, &tensors[node->in[0]].shape, in[0]);
+    without_padding(node, attr);
+    gradients(node, attr, tensors, padded, in, out);
+    free(padded);
+}
+
+static void tiled_dw(const struct claret_node *node, const struct claret_tensor *tensors,
+                     const double *const *in, double *const *out)
+{
+    gradients(node, node->attr, tensors, (double *)in[0], in, out);
+}
+
 const struct claret_ref claret_ref_conv2d_relu_pool[] = {
     {.op = "conv2d_relu_pool", .run = forward, .scale = claret_ref_exact},
     {.op = "conv2d_relu_pool_dw", .run = dw},
+    {.op = "conv2d_relu_pool_tiled", .run = tiled_forward, .scale = claret_ref_exact},
+    {.op = "conv2d_relu_pool_tiled_dw", .run = tiled_dw},
     {.op = NULL}};

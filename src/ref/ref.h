@@ -27,4 +27,10 @@ enum claret_status claret_ref_scale(const struct claret_ref *ref, const struct c
 void claret_ref_exact(const struct claret_node *node, const struct claret_tensor *tensors,
                       const double *const *in, double *const *out);
 
+/* Fused with a ReLU: out[0] cut by it; and in[dy] where in[2], its output, let it pass (malloc'ed, NULL: no
+ * memory), a copy of in[dy] where the node has no such input. */
+void claret_ref_cut(const struct claret_node *node, const struct claret_tensor *tensors, double *const *out);
+double *claret_ref_masked(const struct claret_node *node, const struct claret_tensor *tensors, int dy,
+                          const double *const *in);
+
 #endif

@@ -166,6 +166,17 @@ static enum claret_status fit_groups(const struct claret_rt *rt, const struct cl
         return claret_fail(CLARET_OPENCL, "%s: kernel %s needs %llu bytes of local memory, %s has %llu",
                            launch->label, call->entry, (unsigned long long)memory, desc->name,
                            (unsigned long long)desc->local_mem);
+    if (call->fixed) {
+        /* Compiled for just this size it runs in it, whatever the driver says of other sizes (rusticl: less).
+         */
+        size_t compiled[3] = {0};
+        CLARET_CL_TRY(
+            clGetKernelWorkGroupInfo,
+            (ready->kernel, rt->device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled, NULL),
+            "%s: asking for the group that kernel %s was compiled for", launch->label, call->entry);
+        if (compiled[0] == call->local[0] && compiled[1] * compiled[2] == 1)
+            limit = compiled[0];
+    }
     if (limit > desc->max_work_group)
         limit = desc->max_work_group;
     if (!limit)

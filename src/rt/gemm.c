@@ -102,6 +102,25 @@ enum claret_status claret_gemm_enqueue(struct claret_rt *rt, const struct claret
                        (int)code);
 }
 
+enum claret_status claret_rt_gemm_override(struct claret_rt *rt, const char *kernel, const char *const *names,
+                                           const size_t *values, int count)
+{
+    if (!rt->device)
+        return CLARET_OK; /* the null run time */
+    const char *texts[32];
+    for (int i = 0; i < count && i < 32; i++)
+        texts[i] = names[i];
+    pthread_mutex_lock(&lock);
+    CLBlastStatusCode code = CLBlastOverrideParameters(rt->device, kernel, CLBlastPrecisionSingle,
+                                                       (size_t)(count < 32 ? count : 32), texts, values);
+    rt->gemm.kinds = 0; /* their next runs compile again */
+    pthread_mutex_unlock(&lock);
+    if (code == CLBlastSuccess)
+        return CLARET_OK;
+    return claret_fail(CLARET_INVALID, "CLBlast does not take these parameters of %s (code %d)", kernel,
+                       (int)code);
+}
+
 /* ---- the probe ----------------------------------------------------------------------------------------- */
 
 /* Off every tile size, each transpose, with and without what was in C. */

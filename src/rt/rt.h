@@ -27,6 +27,10 @@ const char *claret_rt_describe(const struct claret_rt *rt);
 /* Tries a GEMM on CLBlast and sets the description's `clblast`; compiles CLBlast's kernels (said by
  * claret_info). */
 enum claret_status claret_rt_probe_gemm(struct claret_rt *rt);
+/* Has CLBlast use these parameters of its kernel ("Xgemm", "XgemmDirect") on this device from now on, in the
+ * whole process; what it has compiled of it is forgotten. CLARET_INVALID: it does not take them. */
+enum claret_status claret_rt_gemm_override(struct claret_rt *rt, const char *kernel, const char *const *names,
+                                           const size_t *values, int count);
 /* For claret_plan_options. `rt` as user. */
 size_t claret_rt_gemm_workspace(void *rt, const struct claret_gemm_call *gemm);
 /* What the kernels of cl/`sources`[i].cl are made from, as a hash: as long as it is the same, what was

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "train/engine.h"
+#include "tune/gemms.h"
 
 static int count_words(const char *text)
 {
@@ -53,6 +54,18 @@ enum claret_status claret_choices_path(const struct claret_options *options, str
     return CLARET_OK;
 }
 
+/* CLBlast's parameters that were found for the device. */
+static void override_clblast(struct claret_choices *choices)
+{
+    const json_t *found = json_object_get(choices->records.root, "clblast");
+    if (!found || strcmp(claret_record_text(found, "driver"), claret_rt_device(choices->rt)->driver) != 0)
+        return;
+    if (claret_gemms_override(choices->rt, json_object_get(found, "parameters")) != CLARET_OK) {
+        claret_warn("%s: %s: CLBlast's own are used", choices->records.path, claret_error());
+        claret_error_clear();
+    }
+}
+
 static enum claret_status read_records(const struct claret_options *options, struct claret_choices *choices)
 {
     char *path = NULL;
@@ -71,6 +84,8 @@ static enum claret_status read_records(const struct claret_options *options, str
         status = CLARET_OK;
     }
     free(path);
+    if (status == CLARET_OK && choices->records.root)
+        override_clblast(choices);
     return status;
 }
 

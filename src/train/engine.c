@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "op/tiles.h"
 #include "op/vectors.h"
 #include "rt/devices.h"
 
@@ -22,24 +23,44 @@ void claret_engine_finish(struct claret_engine *engine)
     memset(engine, 0, sizeof *engine);
 }
 
-static struct claret_graph_options graph_options(struct claret_session *session,
-                                                 const struct claret_device_desc *device, bool training,
-                                                 int64_t batch)
+int claret_engine_class = -1;
+
+static struct claret_device_desc device_of(const struct claret_session *session)
 {
-    const struct claret_options *options = session->options;
-    /* The fused ops' kernels, and those for images in NHWC, are written for wide vectors. */
+    struct claret_device_desc device = *claret_rt_device(session->rt);
+    if (claret_engine_class >= 0)
+        device.kind = (enum claret_device_class)claret_engine_class;
+    return device;
+}
+
+struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
+                                                        const struct claret_device_desc *device,
+                                                        bool f32_images, bool training, int64_t batch)
+{
+    /* Kernels for images in NHWC are written for wide vectors, and some of the fused ops'; others for tiles.
+     */
     char reason[128];
-    bool vectors = claret_vector_device(device, reason), fuse = !options->no_fuse && vectors;
+    bool vectors = claret_vector_device(device, reason), tiles = claret_tile_unasked(device);
+    bool fuse = !options->no_fuse && (vectors || tiles);
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
-                                         .f32_images = session->element == CLARET_F32,
+                                         .f32_images = f32_images,
                                          .fuse = fuse,
+                                         .tiles = tiles,
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
                                          .momentum = options->momentum,
                                          .dampening = options->dampening,
                                          .weight_decay = options->weight_decay,
                                          .nesterov = options->nesterov};
+}
+
+static struct claret_graph_options graph_options(const struct claret_session *session,
+                                                 const struct claret_device_desc *device, bool training,
+                                                 int64_t batch)
+{
+    return claret_engine_graph_options(session->options, device, session->element == CLARET_F32, training,
+                                       batch);
 }
 
 static struct claret_plan_options plan_options(struct claret_session *session,
@@ -70,14 +91,14 @@ static enum claret_status plan_for(struct claret_session *session, const struct 
 /* A node that only the training has may be named, and its solvers, though the evaluation has none such. */
 static enum claret_status check_choices(struct claret_session *session, bool training)
 {
-    const struct claret_device_desc *device = claret_rt_device(session->rt);
+    struct claret_device_desc device = device_of(session);
     struct claret_graph *graphs[2] = {NULL, NULL};
     enum claret_status status = CLARET_OK;
     int count = 0;
     if (session->choices.force_count == 0)
         return CLARET_OK;
     for (int kind = 0; status == CLARET_OK && kind < (training ? 2 : 1); kind++) {
-        struct claret_graph_options options = graph_options(session, device, kind == 1, 1);
+        struct claret_graph_options options = graph_options(session, &device, kind == 1, 1);
         status = claret_graph_create(session->network->spec, &options, &graphs[count]);
         count += status == CLARET_OK;
     }
@@ -91,20 +112,22 @@ static enum claret_status check_choices(struct claret_session *session, bool tra
 
 void claret_engine_explain(struct claret_session *session, struct claret_text *text)
 {
-    struct claret_plan_options options = plan_options(session, claret_rt_device(session->rt));
+    struct claret_device_desc device = device_of(session);
+    struct claret_plan_options options = plan_options(session, &device);
     claret_plan_explain(session->train.plan ? session->train.plan : session->eval.plan, &options, text);
 }
 
 static enum claret_status plan(struct claret_session *session, bool training, int64_t batch,
                                struct claret_engine *engine)
 {
-    return plan_for(session, claret_rt_device(session->rt), training, batch, engine);
+    struct claret_device_desc device = device_of(session);
+    return plan_for(session, &device, training, batch, engine);
 }
 
 /* CLBlast takes long to compile on some devices: it is tried only where a plan would use it. */
 static enum claret_status probe_gemm(struct claret_session *session, bool training)
 {
-    struct claret_device_desc device = *claret_rt_device(session->rt);
+    struct claret_device_desc device = device_of(session);
     device.clblast = true;
     bool needed = false;
     for (int kind = 0; kind < (training ? 2 : 1); kind++) {

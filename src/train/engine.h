@@ -9,10 +9,16 @@
 enum claret_status claret_engine_plan(struct claret_session *session, bool training);
 /* The bytes of each buffer of a pool that serves both plans (NULL: none), which never run at the same time.
  * Returns how many. */
+/* For tests: plans are made as for a device of this class; -1: of its own. */
+extern int claret_engine_class;
 int claret_engine_buffers(const struct claret_plan *train, const struct claret_plan *eval,
                           uint64_t bytes[CLARET_PLAN_MAX_BUFFERS]);
 /* Node by node which solver was taken, of the training plan where there is one. */
 void claret_engine_explain(struct claret_session *session, struct claret_text *text);
+/* How a session with these options builds its graph for that device. */
+struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
+                                                        const struct claret_device_desc *device,
+                                                        bool f32_images, bool training, int64_t batch);
 void claret_engine_finish(struct claret_engine *engine);
 
 /* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL,

@@ -32,31 +32,58 @@ static void judge(struct claret_result *result, const float *logits /* (classes)
     result->correct += best == label;
 }
 
+/* From files: by a loader, whose threads read ahead. */
+static enum claret_status queue_loaded(struct claret_session *session, struct claret_loader *loader)
+{
+    struct claret_batch batch;
+    CLARET_TRY(claret_loader_next(loader, &batch));
+    enum claret_status status = claret_session_reuse(session, &session->eval);
+    if (status != CLARET_OK) {
+        claret_loader_release(loader, &batch);
+        return status;
+    }
+    return claret_session_queue(session, &session->eval, batch.slot, batch.count, loader, &batch);
+}
+
+static enum claret_status open_loader(const struct claret_session *session,
+                                      const struct claret_dataset *dataset, struct claret_loader **loader)
+{
+    int workers = (int)session->options->workers;
+    struct claret_loader_options options = {.batch = session->eval.batch,
+                                            .workers = workers,
+                                            .epochs = 1,
+                                            .ahead = session->eval.layout.slots + 2 + workers,
+                                            .any_size = true};
+    return claret_loader_create(dataset, &options, loader);
+}
+
 static enum claret_status queue_batch(struct claret_session *session, const struct claret_dataset *dataset,
                                       size_t first, size_t count)
 {
     const struct claret_stage_layout *layout = &session->eval.layout;
-    CLARET_TRY(claret_session_reuse(session));
-    unsigned char *memory = session->flight[session->slot].memory;
+    CLARET_TRY(claret_session_reuse(session, &session->eval));
+    unsigned char *memory = claret_session_slot_memory(session);
+    if (!memory)
+        return claret_no_memory();
     memcpy(memory + layout->labels, dataset->labels + first, count * sizeof *dataset->labels);
     memcpy(memory + layout->images, dataset->images + first * layout->image, count * layout->image);
     return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
 }
 
-static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
-                              struct claret_result *result, float *logits)
+/* loader NULL: the images are in memory. */
+static enum claret_status run_batches(struct claret_session *session, const struct claret_dataset *dataset,
+                                      struct claret_loader *loader, struct claret_result *result,
+                                      float *logits)
 {
     struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
-    /* The two graphs lay out the stage buffer differently: nothing of the other may be under way. */
-    CLARET_TRY(claret_session_drain(session));
     /* Of a session for training its programs are built here, when they are needed. */
     if (!eval->exec)
         CLARET_TRY(claret_exec_create(session->pool, eval->plan, &eval->exec));
     for (size_t first = 0; first < dataset->count; first += (size_t)eval->batch) {
         size_t count = dataset->count - first;
         count = count < (size_t)eval->batch ? count : (size_t)eval->batch;
-        CLARET_TRY(queue_batch(session, dataset, first, count));
+        CLARET_TRY(loader ? queue_loaded(session, loader) : queue_batch(session, dataset, first, count));
         CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset,
                                     count * (size_t)result->classes * sizeof *logits, logits));
         for (size_t i = 0; i < count; i++)
@@ -65,6 +92,19 @@ static enum claret_status run(struct claret_session *session, const struct clare
             return claret_fail(CLARET_STOPPED, "evaluation was stopped after %zu images", first + count);
     }
     return claret_session_drain(session);
+}
+
+static enum claret_status run(struct claret_session *session, const struct claret_dataset *dataset,
+                              struct claret_result *result, float *logits)
+{
+    struct claret_loader *loader = NULL;
+    if (!dataset->images)
+        CLARET_TRY(open_loader(session, dataset, &loader));
+    enum claret_status status = run_batches(session, dataset, loader, result, logits);
+    if (status != CLARET_OK)
+        claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
+    claret_loader_destroy(loader);
+    return status;
 }
 
 enum claret_status claret_session_evaluate(struct claret_session *session,
@@ -102,6 +142,31 @@ fail:
     claret_session_abandon(session);
     free(logits);
     claret_result_destroy(result);
+    return status;
+}
+
+enum claret_status claret_session_predict(struct claret_session *session, const void *images, int count,
+                                          float *logits)
+{
+    claret_error_clear();
+    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
+        return claret_fail(CLARET_INVALID,
+                           "claret_session_predict: needs a session, 1 to %lld images and logits",
+                           session ? (long long)session->eval.batch : 0LL);
+    const struct claret_engine *eval = &session->eval;
+    const struct claret_place *place = &eval->plan->places[eval->graph->logits];
+    CLARET_TRY(claret_session_drain(session)); /* the two graphs lay out the stage buffer differently */
+    unsigned char *memory = session->flight[session->slot].memory;
+    memset(memory + eval->layout.labels, 0, (size_t)count * sizeof(int32_t));
+    memcpy(memory + eval->layout.images, images, (size_t)count * eval->layout.image);
+    enum claret_status status = claret_session_queue(session, &session->eval, memory, count, NULL, NULL);
+    if (status == CLARET_OK)
+        status = claret_pool_read(session->pool, place->buffer, place->offset,
+                                  (size_t)count * (size_t)session->network->classes * sizeof *logits, logits);
+    if (status == CLARET_OK)
+        status = claret_session_drain(session);
+    if (status != CLARET_OK)
+        claret_session_abandon(session);
     return status;
 }
 

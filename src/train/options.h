@@ -12,6 +12,18 @@
 #define CLARET_OPTION_LIST(X)                                                                                \
     X("model", model, TEXT, "simplecnn", 0, 0)                                                               \
     X("data", data, TEXT, "./data", 0, 0)                                                                    \
+    X("val-fraction", val_fraction, REAL, "0", 0, 0.99)                                                      \
+    X("skip-unreadable", skip_unreadable, SWITCH, "false", 0, 0)                                             \
+    X("random-resized-crop", random_resized_crop, REAL, "0", 0, 1)                                           \
+    X("random-crop", random_crop, INT, "0", 0, 4096)                                                         \
+    X("padding-mode", padding_mode, TEXT, "constant", 0, 0)                                                  \
+    X("random-horizontal-flip", random_horizontal_flip, REAL, "0", 0, 1)                                     \
+    X("random-rotation", random_rotation, REAL, "0", 0, 180)                                                 \
+    X("color-jitter", color_jitter, TEXT, "", 0, 0)                                                          \
+    X("random-erasing", random_erasing, REAL, "0", 0, 1)                                                     \
+    X("mean", mean, TEXT, "0.5", 0, 0)                                                                       \
+    X("std", std, TEXT, "0.5", 0, 0)                                                                         \
+    X("coarse-labels", coarse_labels, SWITCH, "false", 0, 0)                                                 \
     X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
     X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
     X("lr", lr, REAL, "0.001", 0, 1e9)                                                                       \
@@ -56,6 +68,11 @@ struct claret_options {
 
 /* What no single value tells: options that exclude each other. CLARET_INVALID. */
 enum claret_status claret_options_check(const struct claret_options *options);
+
+/* What the options say of augmentation. CLARET_INVALID. */
+struct claret_augment;
+enum claret_status claret_options_augment(const struct claret_options *options,
+                                          struct claret_augment *augment);
 
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "data/augment.h"
 #include "base/text.h"
 #include "train/engine.h"
 #include "train/weights.h"
@@ -113,14 +114,14 @@ static enum claret_status check_dataset(const struct claret_network *network,
     if (dataset->channels != in[0] || dataset->height != in[1] || dataset->width != in[2])
         return claret_fail(CLARET_SHAPE,
                            "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
-                           "x%" PRId64 ": change its line 'input'",
+                           "x%" PRId64 ": change its line 'input' to: input %d %d %d",
                            dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1],
-                           in[2]);
+                           in[2], dataset->channels, dataset->height, dataset->width);
     if (dataset->classes != network->classes)
         return claret_fail(CLARET_SHAPE,
                            "the data has %d classes, the network %s gives %d: change its last layer's "
-                           "out_features",
-                           dataset->classes, network->name, network->classes);
+                           "out_features to %d",
+                           dataset->classes, network->name, network->classes, dataset->classes);
     return CLARET_OK;
 }
 
@@ -178,21 +179,17 @@ static enum claret_status make_ready(struct claret_session *session, struct clar
 static enum claret_status fill(struct claret_session *session, const struct claret_dataset *dataset,
                                bool training)
 {
+    struct claret_augment augment;
     CLARET_TRY(check_dataset(session->network, dataset));
+    CLARET_TRY(claret_options_augment(session->options, &augment));
+    if (training)
+        CLARET_TRY(claret_augment_check(&augment, dataset));
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
     CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
     CLARET_TRY(claret_engine_plan(session, training));
     CLARET_TRY(make_pool(session));
     CLARET_TRY(make_ready(session, training ? &session->train : &session->eval));
-    size_t slot = session->eval.layout.slot;
-    if (training && session->train.layout.slot > slot)
-        slot = session->train.layout.slot;
-    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
-        session->flight[i].memory = calloc(1, slot);
-        if (!session->flight[i].memory)
-            return claret_no_memory();
-    }
     CLARET_TRY(write_table(session, dataset));
     CLARET_TRY(list_weights(session));
     session->reset_loss = true;
@@ -236,7 +233,7 @@ void claret_session_destroy(struct claret_session *session)
     claret_engine_finish(&session->eval);
     claret_pool_destroy(session->pool);
     claret_rt_close(session->rt);
-    for (int i = 0; i < CLARET_STAGE_SLOTS; i++)
+    for (int i = 0; i < CLARET_STAGE_SLOTS_MAX; i++)
         free(session->flight[i].memory);
     claret_network_destroy(session->network);
     claret_choices_finish(&session->choices);
@@ -254,75 +251,6 @@ enum claret_status claret_session_accepts(const struct claret_session *session,
     if (dataset->element != session->element || dataset->channels != in[0] || dataset->height != in[1] ||
         dataset->width != in[2] || dataset->classes != session->network->classes)
         return claret_fail(CLARET_SHAPE, "the data set is not of the kind that the session was made for");
-    return CLARET_OK;
-}
-
-static void give_back(struct claret_flight *flight)
-{
-    if (flight->loader)
-        claret_loader_release(flight->loader, &flight->batch);
-    flight->loader = NULL;
-}
-
-static enum claret_status land(struct claret_flight *flight)
-{
-    struct claret_ticket *upload = flight->upload, *step = flight->step;
-    flight->upload = flight->step = NULL;
-    enum claret_status uploaded = claret_ticket_wait(upload);
-    enum claret_status stepped = claret_ticket_wait(step);
-    give_back(flight);
-    return uploaded != CLARET_OK ? uploaded : stepped;
-}
-
-enum claret_status claret_session_reuse(struct claret_session *session)
-{
-    return land(&session->flight[session->slot]);
-}
-
-enum claret_status claret_session_drain(struct claret_session *session)
-{
-    enum claret_status status = CLARET_OK;
-    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
-        enum claret_status landed = land(&session->flight[(session->slot + i) % CLARET_STAGE_SLOTS]);
-        if (status == CLARET_OK)
-            status = landed;
-    }
-    enum claret_status finished = claret_rt_finish(session->rt);
-    return status != CLARET_OK ? status : finished;
-}
-
-void claret_session_abandon(struct claret_session *session)
-{
-    claret_rt_finish(session->rt);
-    for (int i = 0; i < CLARET_STAGE_SLOTS; i++) {
-        struct claret_flight *flight = &session->flight[i];
-        claret_ticket_drop(flight->upload);
-        claret_ticket_drop(flight->step);
-        flight->upload = flight->step = NULL;
-        give_back(flight);
-    }
-}
-
-enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
-                                        unsigned char *memory, int count, struct claret_loader *loader,
-                                        const struct claret_batch *batch)
-{
-    struct claret_flight *flight = &session->flight[session->slot];
-    struct claret_stage_header header = {.count = (uint32_t)count,
-                                         .lr = (float)session->options->lr,
-                                         .first = !session->stepped,
-                                         .reset_loss = engine == &session->train && session->reset_loss};
-    memcpy(memory, &header, sizeof header);
-    const struct claret_place *place = &engine->plan->places[engine->graph->stage];
-    uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;
-    uint64_t bytes = engine->layout.images + (uint64_t)count * engine->layout.image;
-    flight->loader = loader;
-    if (batch)
-        flight->batch = *batch;
-    CLARET_TRY(
-        claret_pool_upload(session->pool, place->buffer, offset, bytes, memory, NULL, &flight->upload));
-    CLARET_TRY(claret_exec_run(engine->exec, flight->upload, &flight->step));
-    session->slot = (session->slot + 1) % CLARET_STAGE_SLOTS;
     return CLARET_OK;
 }
 
@@ -362,9 +290,11 @@ static enum claret_status step(struct claret_session *session, const void *image
                                int count, float *loss)
 {
     CLARET_TRY(check_batch(session, labels, count));
-    CLARET_TRY(claret_session_reuse(session));
+    CLARET_TRY(claret_session_reuse(session, &session->train));
     const struct claret_stage_layout *layout = &session->train.layout;
-    unsigned char *memory = session->flight[session->slot].memory;
+    unsigned char *memory = claret_session_slot_memory(session);
+    if (!memory)
+        return claret_no_memory();
     memcpy(memory + layout->labels, labels, (size_t)count * sizeof *labels);
     memcpy(memory + layout->images, images, (size_t)count * layout->image);
     CLARET_TRY(claret_session_queue(session, &session->train, memory, count, NULL, NULL));

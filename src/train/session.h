@@ -25,7 +25,7 @@ struct claret_flight {
     struct claret_ticket *upload, *step;
     struct claret_loader *loader; /* owns `batch`, NULL: `memory` was used */
     struct claret_batch batch;
-    unsigned char *memory; /* a slot of the session's own */
+    unsigned char *memory; /* a slot of the session's own, NULL until it is needed */
 };
 
 struct claret_session {
@@ -36,8 +36,14 @@ struct claret_session {
     struct claret_pool *pool;
     struct claret_engine train, eval; /* train.exec NULL: cannot train */
     enum claret_element element;
-    struct claret_flight flight[CLARET_STAGE_SLOTS];
-    int slot;                      /* the next to use; STEP_SLOT on the device runs along */
+    struct claret_flight flight[CLARET_STAGE_SLOTS_MAX];
+    const struct claret_engine *running; /* what the flights are of: its layout divides the stage */
+    int slot;                            /* the next to use; STEP_SLOT on the device runs along */
+    int flying;                          /* flights not landed yet, those before `slot` */
+    struct {
+        int depth, steps; /* how many may fly; since `start` */
+        double start;
+    } pace;
     bool stepped;                  /* the optimizer has made its first step */
     bool reset_loss;               /* the next step begins a loss window */
     struct claret_weight *weights; /* parameters, then buffers; values NULL */
@@ -60,8 +66,10 @@ enum claret_status claret_session_window(struct claret_session *session, struct 
 enum claret_status claret_session_accepts(const struct claret_session *session,
                                           const struct claret_dataset *dataset);
 
-/* Waits for the flight in the next stage slot and gives its memory back. */
-enum claret_status claret_session_reuse(struct claret_session *session);
+/* Makes the next stage slot free for a run of `engine`: waits where as much is queued as may be. */
+enum claret_status claret_session_reuse(struct claret_session *session, const struct claret_engine *engine);
+/* The memory of the session's own for the next slot, NULL: no memory. */
+unsigned char *claret_session_slot_memory(struct claret_session *session);
 /* Sends the slot `memory` (labels and images filled, the header is written here) and enqueues one run of
  * `engine`. The memory must stay until claret_session_reuse() or _drain(); `loader` (may be NULL) gets
  * `batch` back then. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "data/augment.h"
 #include "train/run.h"
 #include "train/session.h"
 
@@ -116,7 +117,7 @@ static void show_progress(struct training *training, const struct claret_batch *
 static enum claret_status run_step(struct training *training, struct claret_batch *batch)
 {
     struct claret_session *session = training->session;
-    enum claret_status status = claret_session_reuse(session);
+    enum claret_status status = claret_session_reuse(session, &session->train);
     if (status != CLARET_OK) {
         claret_loader_release(training->loader, batch);
         return status;
@@ -212,7 +213,11 @@ enum claret_status claret_session_train(struct claret_session *session, const st
                                                    .seed = (uint64_t)options->seed,
                                                    .epochs = (size_t)options->epochs,
                                                    .max_steps = (size_t)options->max_steps,
-                                                   .ahead = CLARET_STAGE_SLOTS + 2 + (int)options->workers};
+                                                   .ahead = session->train.layout.slots + 2 +
+                                                            (int)options->workers};
+    struct claret_augment augment;
+    CLARET_TRY(claret_options_augment(options, &augment));
+    loader_options.augment = &augment;
     struct training training = {.session = session, .run = run};
     if (callbacks)
         training.callbacks = *callbacks;

@@ -89,7 +89,7 @@ class Stdout(harness.Case):
                  "conv1=gemm:packed:MR=4", "--solver", "conv1.dw=gemm:plain"]
         out = self.run_claret(*TRAIN, "--explain", "--dump-plan", *words).out
         self.assertRegex(out, r"(?m)^conv1: im2col\+gemm \(forced\)\n(  .*\n)*    not plain: another is forced\n")
-        self.assertRegex(out, r"packed MR=4,NV=\d,CHUNK=\d+ \(forced\)\n(    .*\n)*relu1: plain \(default\)")
+        self.assertRegex(out, r"packed MR=4,NV=\d,CHUNK=\d+ \(forced\)\n(    .*\n)*relu1: vectors \(default\)")
         self.assertRegex(out, r"(?m)^conv1\.dw: im2col\+gemm \(forced\)\n(  .*\n)*.* b=transposed: plain \(forced\)")
         self.assertRegex(out, r"gemm_packed -DLANES=\d+ -DMR=4 ")
         result = self.run_claret(*TRAIN, *words, "-o", "run")

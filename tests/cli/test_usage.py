@@ -9,7 +9,7 @@ import unittest
 
 import harness
 
-COMMANDS = ("devices", "train", "eval", "show")
+COMMANDS = ("devices", "train", "eval", "show", "fetch", "predict")
 # INTERFACE's defaults of training.
 DEFAULTS = {"model": "simplecnn", "data": "./data", "batch-size": "4", "epochs": "10", "lr": "0.001",
             "momentum": "0.9", "weight-decay": "0", "dampening": "0", "log-every": "2000", "workers": "2",
@@ -55,7 +55,7 @@ class Help(harness.Case):
     def test_manual_pages(self):
         pages = glob.glob(os.path.join(os.path.dirname(harness.claret), "*.1"))
         self.assertEqual(sorted(map(os.path.basename, pages)),
-                         ["claret-devices.1", "claret-eval.1", "claret-show.1", "claret-train.1", "claret.1"])
+                         ["claret-devices.1", "claret-eval.1", "claret-fetch.1", "claret-predict.1", "claret-show.1", "claret-train.1", "claret.1"])
         for page in pages:
             with open(page, encoding="utf-8") as file:
                 text = file.read()
@@ -130,7 +130,7 @@ class Grammar(harness.Case):
         self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval")
         self.refused("trian", code=2, says="did you mean 'train'?")
         self.refused("help", "sow", code=2, says="did you mean 'show'?")
-        for command in ("predict", "fetch", "doctor", "diff"):
+        for command in ("doctor", "diff"):
             self.refused(command, code=2, says=f"no command '{command}'")
 
     def test_wrong(self):

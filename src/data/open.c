@@ -1,0 +1,190 @@
+/* Which kind of data set a folder holds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "source.h"
+
+static const struct claret_source *const sources[] = {
+    &claret_source_cifar10,       &claret_source_cifar100, &claret_source_mnist,
+    &claret_source_fashion_mnist, &claret_source_arrays,   &claret_source_folder,
+};
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/* ---- looking ------------------------------------------------------------------------------------------- */
+
+enum claret_status claret_data_there(const char *folder, const char *name, bool *there)
+{
+    char *path = claret_path_join(folder, name);
+    enum claret_status status = path ? CLARET_OK : claret_no_memory();
+    struct stat info;
+
+    *there = path && stat(path, &info) == 0;
+    if (path && !*there && errno == EACCES)
+        status = claret_fail(CLARET_IO, "%s: cannot be looked for: %s", path, strerror(EACCES));
+    free(path);
+    return status;
+}
+
+enum claret_status claret_data_find(const char *path, const char *const *folders, const char *const *names,
+                                    char **place)
+{
+    enum claret_status status = CLARET_OK;
+    bool there = false;
+
+    *place = NULL;
+    for (; *folders && status == CLARET_OK; folders++) {
+        char *folder = **folders ? claret_path_join(path, *folders) : claret_strdup(path);
+        if (!folder)
+            return claret_no_memory();
+        for (int i = 0; names[i] && status == CLARET_OK && !there; i++)
+            status = claret_data_there(folder, names[i], &there);
+        if (there) {
+            *place = folder;
+            return CLARET_OK;
+        }
+        free(folder);
+    }
+    return status;
+}
+
+bool claret_data_good_name(const char *name)
+{
+    size_t size = strlen(name);
+
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)name[i] < ' ' || name[i] == 127)
+            return false;
+    }
+    return size > 0 && size < 64;
+}
+
+/* ---- what is said where it does not work out ----------------------------------------------------------- */
+
+/* Archives that lie there as they were fetched. */
+static bool packed_archive(const char *folder)
+{
+    static const char *const archives[] = {"cifar-10-binary.tar.gz", "cifar-10-python.tar.gz",
+                                           "cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"};
+
+    for (size_t i = 0; i < sizeof(archives) / sizeof(archives[0]); i++) {
+        struct stat info;
+        char *path = claret_path_join(folder, archives[i]);
+        bool packed = path && stat(path, &info) == 0;
+        if (packed)
+            claret_error_context("The archive is there, but not unpacked: tar -xzf %s -C %s", path, folder);
+        free(path);
+        if (packed)
+            return true;
+    }
+    return false;
+}
+
+static enum claret_status not_found(const char *path)
+{
+    struct claret_text looked = {0};
+    struct stat info;
+    const char *there = "";
+
+    if (stat(path, &info) != 0)
+        there = errno == ENOENT ? ": there is no such folder" : ": it cannot be looked into";
+    else if (!S_ISDIR(info.st_mode))
+        there = ": it is not a folder";
+    for (size_t i = 0; i < SOURCES; i++)
+        claret_text_add(&looked, "\n  %s: %s", sources[i]->name, sources[i]->looked_for);
+    claret_fail(CLARET_NOT_FOUND, "no data set in %s%s\nLooked for%s", path, there,
+                looked.failed ? "" : looked.data);
+    claret_text_drop(&looked);
+    if (packed_archive(path))
+        return CLARET_NOT_FOUND;
+    claret_error_context("To get CIFAR-10 (170 MB): claret fetch cifar10 --out %s\n"
+                         "or by hand: fetch " CLARET_CIFAR10_ADDRESS "\n(MD5 " CLARET_CIFAR10_MD5
+                         ") and unpack it: mkdir -p %s && tar -xzf cifar-10-binary.tar.gz -C %s",
+                         path, path, path);
+    claret_error_context("To train without it, on the built-in set: --data shapes");
+    return CLARET_NOT_FOUND;
+}
+
+static enum claret_status several(const char *path, char *const places[SOURCES])
+{
+    struct claret_text list = {0};
+
+    for (size_t i = 0; i < SOURCES; i++)
+        if (places[i])
+            claret_text_add(&list, "\n  %s: --data %s", sources[i]->name, places[i]);
+    claret_fail(CLARET_FORMAT, "%s holds several data sets; name the one that is meant:%s", path,
+                list.failed ? "" : list.data);
+    claret_text_drop(&list);
+    return CLARET_FORMAT;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+static enum claret_status open_folder(const struct claret_data_request *request,
+                                      struct claret_dataset **dataset)
+{
+    char *places[SOURCES] = {NULL};
+    enum claret_status status = CLARET_OK;
+    size_t found = 0, which = 0;
+
+    for (size_t i = 0; i < SOURCES && status == CLARET_OK; i++) {
+        status = sources[i]->find(request->path, &places[i]);
+        if (places[i]) {
+            found++;
+            which = i;
+        }
+    }
+    if (status == CLARET_OK && found == 1 && request->coarse && sources[which] != &claret_source_cifar100)
+        status = claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's; in %s is %s", request->path,
+                             sources[which]->name);
+    else if (status == CLARET_OK && found == 1)
+        status = sources[which]->open(places[which], request, dataset);
+    else if (status == CLARET_OK)
+        status = found ? several(request->path, places) : not_found(request->path);
+    for (size_t i = 0; i < SOURCES; i++)
+        free(places[i]);
+    return status;
+}
+
+static enum claret_status open_any(const struct claret_data_request *request, struct claret_dataset **dataset)
+{
+    if (strcmp(request->path, "shapes") != 0)
+        return open_folder(request, dataset);
+    if (request->coarse)
+        return claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's");
+    return claret_shapes_create(request->split, dataset);
+}
+
+enum claret_status claret_data_open(const struct claret_data_request *request,
+                                    struct claret_dataset **dataset)
+{
+    struct claret_data_request whole = *request;
+    struct claret_dataset *made;
+
+    if (!*request->path)
+        return claret_fail(CLARET_INVALID, "data needs a path: of a folder with a data set, or shapes");
+    if (!(request->val_fraction > 0))
+        return open_any(request, dataset);
+    whole.split = CLARET_TRAIN;
+    CLARET_TRY(open_any(&whole, &made));
+    enum claret_status status = claret_dataset_hold_out(made, request->val_fraction, request->split);
+    if (status == CLARET_OK)
+        *dataset = made;
+    else
+        claret_dataset_destroy(made);
+    return status;
+}
+
+enum claret_status claret_dataset_open(const char *path, enum claret_split split,
+                                       struct claret_dataset **dataset)
+{
+    struct claret_data_request request = {.path = path, .split = split};
+
+    claret_error_clear();
+    if (!path || !dataset || (split != CLARET_TRAIN && split != CLARET_TEST))
+        return claret_fail(CLARET_INVALID, "claret_dataset_open: needs a path, a split and where to put it");
+    return claret_data_open(&request, dataset);
+}

@@ -1,0 +1,256 @@
+"""Data sets from the command line: found, fitted to the network, refused with what to change."""
+import csv
+import os
+import re
+import shutil
+import struct
+import zlib
+
+import harness
+from harness import have
+
+
+
+def idx(dims, data):
+    return bytes([0, 0, 8, len(dims)]) + b"".join(struct.pack(">I", d) for d in dims) + data
+
+
+class Mnist(harness.Case):
+    def setUp(self):
+        super().setUp()
+        for split, count in (("train", 40), ("t10k", 20)):
+            self.write(f"data/{split}-images-idx3-ubyte",
+                       idx([count, 6, 6], bytes(255 * (j // 4 == i % 9) for i in range(count) for j in range(36))))
+            self.write(f"data/{split}-labels-idx1-ubyte", idx([count], bytes(i % 9 for i in range(count))))
+
+    def net(self, size, classes):
+        self.write("my.net", f"input {size}\nflatten\nlinear out_features={classes}\n")
+
+    def test_trains(self):
+        self.net("1 6 6", 10)
+        result = self.run_claret("train", "--model", "my.net", "--epochs", "40", "--lr", "0.1")
+        self.assertIn("accuracy: 100.00% (20/20)", result.out)
+        self.run_claret("eval", "--model", "my.net", "--weights", "runs/my-001/weights.safetensors", "--data", "data")
+
+    def test_misfits(self):
+        self.refused("train", "-o", "run", code=1,
+                     says=["images are 1x6x6", "simplecnn takes 3x32x32", "to: input 1 6 6"])
+        self.net("1 6 6", 7)
+        self.refused("train", "--model", "my.net", "-o", "run", code=1,
+                     says=["data has 10 classes", "my gives 7", "out_features to 10"])
+        self.refused("train", "--coarse-labels", "-o", "run", code=2, says=["CIFAR-100's", "MNIST"])
+        self.assertEqual(self.files("run"), [])
+
+
+def png(width, height, pixel):
+    """RGB; pixel(x, y) gives three bytes."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + b"".join(pixel(x, y) for x in range(width)) for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class FolderCase(harness.Case):
+    """Three classes of pictures in data/, and a network for them."""
+
+    def setUp(self):
+        super().setUp()
+        if "PNG" not in have:
+            self.skipTest("built without libpng")
+        for split, count in (("train", 20), ("test", 5)):
+            for c, name in enumerate(("red", "green", "blue")):
+                for i in range(count):
+                    self.write(f"data/{split}/{name}/{i:02}.png",
+                               png(9 + i, 12, lambda x, y: bytes((200 if k == c else 3 * i + x + y) for k in range(3))))
+        self.write("my.net", "input 3 8 8\nflatten\nlinear out_features=3\n")
+
+    TRAIN = ("train", "--model", "my.net", "--epochs", "3", "-b", "8", "--log-every", "2")
+
+
+class Folders(FolderCase):
+    def test_trains(self):
+        digests = set()
+        for workers in ("0", "2", "5"):
+            result = self.run_claret(*self.TRAIN, "-j", workers, "-o", "run" + workers)
+            self.assertIn("accuracy: 100.00% (15/15)\n  blue: 100.00%\n  green: 100.00%\n  red: 100.00%\n", result.out)
+            digests.add(self.weights_line(result.out)[1])
+        self.assertEqual(len(digests), 1)
+        result = self.run_claret("eval", "--model", "my.net", "--weights", "run0/weights.safetensors", "-b", "64")
+        self.assertIn("accuracy: 100.00% (15/15)", result.out)
+        result = self.run_claret(*self.TRAIN, "--data", "data/train", "--val-fraction", "0.2", "-o", "held")
+        self.assertIn("accuracy: 100.00% (12/12)", result.out)
+
+    def test_class_names_that_are_no_utf8(self):
+        for split in (b"train", b"test"):
+            os.rename(os.path.join(self.folder.encode(), b"data", split, b"blue"),
+                      os.path.join(self.folder.encode(), b"data", split, b"bl\xfce"))
+        answer = self.json(self.run_claret(*self.TRAIN, "--json"))
+        self.assertEqual(sorted(answer["class_accuracy"]), ["0", "green", "red"])
+
+    def test_misfits(self):
+        self.write("four.net", "input 3 8 8\nflatten\nlinear out_features=4\n")
+        self.refused(*self.TRAIN, "--model", "four.net", "-o", "run", code=1,
+                     says=["data has 3 classes", "four gives 4", "out_features to 3"])
+        shutil.rmtree(self.path("data/test"))
+        self.refused(*self.TRAIN, "-o", "run", code=1, says=["data has no test images", "--val-fraction"])
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_unreadable(self):
+        """One that is seen before the start, and one that only its reading shows."""
+        with open(self.path("data/train/red/03.png"), "rb") as file:
+            good = file.read()
+        self.write("data/train/red/03.png", good[:50])
+        self.refused(*self.TRAIN, "-o", "run", code=1,
+                     says=["1 of 60 image files", "data/train/red/03.png: the file is truncated", "--skip-unreadable"])
+        self.assertFalse(os.path.exists(self.path("run")))
+        at = good.index(b"IDAT") + 20
+        self.write("data/train/red/03.png", good[:at] + b"??" + good[at + 2:])
+        for workers in ("0", "3"):
+            result = self.run_claret(*self.TRAIN, "-o", "run" + workers, "-j", workers, code=1)
+            self.assertRegex(result.err, r"(?m)^claret: \S*data/train/red/03\.png: .*\n.*--skip-unreadable")
+            self.assertFalse(os.path.exists(self.path("run" + workers, "weights.safetensors")))
+        result = self.run_claret(*self.TRAIN, "--skip-unreadable", "-o", "left")
+        self.assertRegex(result.err, r"warning: 1 of 60 image files .*\n  \S*data/train/red/03\.png: .*\nThey were left out")
+        self.assertIn("epoch 1 of 3: loss", result.err)
+        self.assertIn(" 59 images", result.err)
+
+    def test_normalisation(self):
+        for words, says in ((("--mean", "0.5,0.5"), "has 2 numbers, the data have 3 channels"), (("--mean", "x"), "mean: 'x'"),
+                            (("--std", "0"), "std above 0"), (("--std", "0.5,0.5,-1"), "std above 0"), (("--mean="), "mean: ''"),
+                            (("--mean", "1,2,3,4,5"), "mean: '1,2,3,4,5'"), (("--mean", "nan"), "mean: 'nan'"),
+                            (("--std", "1,"), "std: '1,'"), (("--normalize", "yes"), "'yes' is not auto"),
+                            (("--normalize", "auto", "--std", "1"), "does not go with")):
+            words = words if isinstance(words, tuple) else (words,)
+            self.refused(*self.TRAIN, *words, "-o", "run", code=2, says=says)
+        result = self.run_claret(*self.TRAIN, "--normalize", "auto", "-o", "auto")
+        mean, std = re.search(r"normalised by --mean (\S+) --std (\S+)", result.err).groups()
+        with open(self.path("auto/config.ini"), encoding="ascii") as file:
+            config = file.read()
+        self.assertIn(f"\nmean = {mean}\nstd = {std}\n", config)
+        given = self.run_claret(*self.TRAIN, "--mean", mean, "--std", std, "-o", "given")
+        self.assertEqual(self.weights_line(given.out)[1], self.weights_line(result.out)[1])
+        plain = self.run_claret(*self.TRAIN, "--mean", "0.5,0.5,0.5", "-o", "plain")
+        self.assertNotEqual(self.weights_line(plain.out)[1], self.weights_line(result.out)[1])
+        self.assertEqual(self.weights_line(plain.out)[1], self.weights_line(self.run_claret(*self.TRAIN, "-o", "r").out)[1])
+        # The numbers themselves, of images whose pixels are known: half of them 0, half of them 255.
+        for c in "ab":
+            for i in range(2):
+                self.write(f"half/train/{c}/{i}.png", png(8, 8, lambda x, y: b"\0\xff\xff" if x < 4 else b"\xff\xff\xff"))
+                self.write(f"half/test/{c}/{i}.png", png(8, 8, lambda x, y: b"\0\0\0"))
+        self.write("two.net", "input 3 8 8\nflatten\nlinear out_features=2\n")
+        result = self.run_claret("train", "--model", "two.net", "--data", "half", "--normalize", "auto", "-b", "2", code=2)
+        self.assertIn("channel 1 has mean 1 and std 0", result.err)
+
+
+class Augmented(FolderCase):
+    ALL = ("--random-resized-crop", "0.3", "--random-crop", "2", "--padding-mode", "reflect", "--random-horizontal-flip", "0.5",
+           "--random-rotation", "15", "--color-jitter", "0.2,0.2,0.2,0.05", "--random-erasing", "0.3")
+
+    def test_same_bits_whatever_the_workers(self):
+        """Of images in files and of those in memory."""
+        for data, words in (("data", ("--model", "my.net")), ("shapes", ("--limit-train", "200", "--limit-test", "50"))):
+            digests = [self.weights_line(self.run_claret("train", "--data", data, *words, "-b", "8", "--epochs", "2", "-j", workers,
+                                                         "-o", data + workers, *more).out)[1]
+                       for workers, more in (("0", self.ALL), ("5", self.ALL), ("1", self.ALL[:-2]))]
+            self.assertEqual(digests[0], digests[1])
+            self.assertNotEqual(digests[0], digests[2])
+
+    def test_refused(self):
+        for words, says in ((("--random-crop", "-1"), "--random-crop: '-1'"), (("--padding-mode", "edge"), "'edge' is neither"),
+                            (("--random-horizontal-flip", "1.5"), "from 0 to 1"), (("--color-jitter", "1,2,3,0,5"), "more than"),
+                            (("--color-jitter", "0,0,0,0.6"), "hue '0.6' is not a number from 0 to 0.5"),
+                            (("--color-jitter", "x"), "brightness 'x'"), (("--color-jitter", "1,,2"), "contrast ''"),
+                            (("--color-jitter", "-1"), "brightness '-1'"), (("--random-rotation", "181"), "from 0 to 180"),
+                            (("--random-crop", "8", "--padding-mode", "reflect"), "cannot be reflected in images of 8x8"),
+                            (("--random-erasing", "nan"), "from 0 to 1"), (("--random-resized-crop", "2"), "from 0 to 1")):
+            self.refused(*self.TRAIN, *words, "-o", "run", code=2, says=says)
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_preview(self):
+        result = self.run_claret(*self.TRAIN, *self.ALL, "--preview-augment", "sheet.png")
+        self.assertEqual(result.out, "")
+        with open(self.path("sheet.png"), "rb") as file:
+            head = file.read(24)
+        # eight rows of the image and eight epochs, each pixel of 8x8 shown eight times
+        self.assertEqual(struct.unpack(">II", head[16:]), (9 * 66 + 2, 8 * 66 + 2))
+        self.assertFalse(os.path.exists(self.path("runs")))
+        self.refused(*self.TRAIN, "--preview-augment", "nowhere/sheet.png", code=1, says="nowhere/sheet.png: cannot be written")
+        self.refused(*self.TRAIN, "--preview-augment", "", code=2, says="needs")
+        self.refused(*self.TRAIN, "--preview-augment", "s.png", "--color-jitter", "x", code=2, says="brightness")
+
+
+class Predict(FolderCase):
+    def setUp(self):
+        super().setUp()
+        self.run_claret(*self.TRAIN, "-o", "run")
+        self.words = ("predict", "--model", "my.net", "--weights", "run/weights.safetensors")
+        self.images = [f"data/test/{name}/0{i}.png" for i in range(3) for name in ("red", "green", "blue")]
+
+    def test_lines(self):
+        result = self.run_claret(*self.words, *self.images, "--classes", "data")
+        lines = result.out.splitlines()
+        self.assertEqual(len(lines), 9)
+        for path, line in zip(self.images, lines):
+            name = path.split("/")[2]
+            self.assertRegex(line, rf"\A{path}: {name} \d+\.\d\d%, \w+ \d+\.\d\d%, \w+ \d+\.\d\d%\Z")
+            self.assertAlmostEqual(sum(map(float, re.findall(r"([\d.]+)%", line))), 100, delta=0.1)
+        # In other batches, from a list, with names from a file: the same.
+        self.write("names.txt", "blue\ngreen\nred\n")
+        with open(self.write("list.txt", "\n".join(self.images[1:]) + "\n\n"), encoding="ascii") as listed:
+            again = self.run_claret(*self.words, self.images[0], "-", "-b", "1", "--classes", "names.txt", stdin=listed)
+        self.assertEqual(again.out, result.out)
+        numbers = self.run_claret(*self.words, self.images[0], "--top", "1").out
+        self.assertRegex(numbers, r"\Adata/test/red/00\.png: 2 \d+\.\d\d%\n\Z")
+
+    def test_csv_and_json(self):
+        shutil.copy(self.path(self.images[0]), self.path('an "odd", name.png'))
+        result = self.run_claret(*self.words, 'an "odd", name.png', self.images[1], "--csv", "--top", "2", "--classes", "data")
+        rows = list(csv.reader(result.out.splitlines()))
+        self.assertEqual(rows[0], ["file", "rank", "label", "class", "probability"])
+        self.assertEqual([row[:4] for row in rows[1::2]], [['an "odd", name.png', "1", "2", "red"],
+                                                          [self.images[1], "1", "1", "green"]])
+        answer = self.json(self.run_claret(*self.words, *self.images[:2], "--json", "--top", "2", "--classes", "data"))
+        self.assertEqual(list(answer), ["images", "weights", "device"])
+        for image, expected in zip(answer["images"], rows[1::2]):
+            first = image["classes"][0]
+            self.assertEqual((str(first["label"]), first["name"]), tuple(expected[2:4]))
+            self.assertAlmostEqual(first["probability"], float(expected[4]), places=5)
+            self.assertEqual(len(image["classes"]), 2)
+
+    def test_as_eval_sees_it(self):
+        """The accuracy of the predictions is eval's, with a normalisation of one's own too."""
+        self.run_claret(*self.TRAIN, "-o", "odd", "--mean", "0.1,0.2,0.3", "--std", "0.9", "--lr", "0.0001")
+        images = [f"data/test/{name}/0{i}.png" for name in ("blue", "green", "red") for i in range(5)]
+        words = ("--model", "my.net", "--weights", "odd/weights.safetensors", "--mean", "0.1,0.2,0.3", "--std", "0.9")
+        answer = self.json(self.run_claret("eval", *words, "--json"))
+        out = self.run_claret("predict", *words, *images, "--classes", "data").out
+        right = sum(line.split("/")[2] == line.split()[1] for line in out.splitlines())
+        self.assertEqual(round(answer["accuracy"] * 15 / 100), right)
+
+    def test_wrong(self):
+        self.write("bad.png", b"GIF89a")
+        result = self.run_claret(*self.words, self.images[0], "bad.png", "none.png", self.images[1], code=1)
+        self.assertEqual(len(result.out.splitlines()), 2)
+        for says in ("bad.png: neither PNG nor JPEG", "none.png: cannot be opened", "2 of 4 images could not be read"):
+            self.assertIn(says, result.err)
+        image = self.images[0]
+        self.refused("predict", code=2, says="needs images")
+        self.refused("predict", image, code=2, says="needs --weights")
+        self.refused(*self.words, image, "--csv", "--json", code=2, says="--csv and --json")
+        for top in ("0", "-1", "x", "", "1.5"):
+            self.refused(*self.words, image, f"--top={top}", code=2, says="--top: ")
+        self.refused("predict", image, "--model", "my.net", "--weights", "none", code=1, says="none")
+        self.write("names.txt", "one\ntwo\n")
+        self.refused(*self.words, image, "--classes", "names.txt", code=1, says="has 2 class names, the network my gives 3")
+        self.refused(*self.words, image, "--classes", "nowhere", code=1, says="no data set in nowhere")
+        self.refused(*self.words, image, "--classes", "data/test/red", code=1, says="no data set in data/test/red")
+        self.refused(*self.words, image, "--mean", "1,2", code=2, says="has 2 numbers")
+        self.write("four.net", "input 4 8 8\nflatten\nlinear out_features=3\n")
+        self.refused(*self.words, image, "--model", "four.net", code=1, says="takes 4")
+        self.refused(*self.words, image, "--classes", "shapes", code=1, says="shapes has 10 classes")
+
+
+if __name__ == "__main__":
+    harness.main()
