@@ -70,6 +70,13 @@ static enum claret_status queue_batch(struct claret_session *session, const stru
     return claret_session_queue(session, &session->eval, memory, (int)count, NULL, NULL);
 }
 
+/* Of a session for training, evaluation's programs are built when they are needed. */
+static enum claret_status prepare(struct claret_session *session)
+{
+    struct claret_engine *eval = &session->eval;
+    return eval->exec ? CLARET_OK : claret_exec_create(session->pool, eval->plan, &eval->exec);
+}
+
 /* loader NULL: the images are in memory. */
 static enum claret_status run_batches(struct claret_session *session, const struct claret_dataset *dataset,
                                       struct claret_loader *loader, struct claret_result *result,
@@ -77,9 +84,7 @@ static enum claret_status run_batches(struct claret_session *session, const stru
 {
     struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
-    /* Of a session for training its programs are built here, when they are needed. */
-    if (!eval->exec)
-        CLARET_TRY(claret_exec_create(session->pool, eval->plan, &eval->exec));
+    CLARET_TRY(prepare(session));
     for (size_t first = 0; first < dataset->count; first += (size_t)eval->batch) {
         size_t count = dataset->count - first;
         count = count < (size_t)eval->batch ? count : (size_t)eval->batch;
@@ -155,8 +160,11 @@ enum claret_status claret_session_predict(struct claret_session *session, const 
                            session ? (long long)session->eval.batch : 0LL);
     const struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
-    CLARET_TRY(claret_session_drain(session)); /* the two graphs lay out the stage buffer differently */
-    unsigned char *memory = session->flight[session->slot].memory;
+    CLARET_TRY(prepare(session));
+    CLARET_TRY(claret_session_reuse(session, &session->eval));
+    unsigned char *memory = claret_session_slot_memory(session);
+    if (!memory)
+        return claret_no_memory();
     memset(memory + eval->layout.labels, 0, (size_t)count * sizeof(int32_t));
     memcpy(memory + eval->layout.images, images, (size_t)count * eval->layout.image);
     enum claret_status status = claret_session_queue(session, &session->eval, memory, count, NULL, NULL);
