@@ -112,9 +112,11 @@ static void fill(struct whole *whole, uint32_t index)
     for (int i = 0; i < graph->param_count; i++) {
         double *param = whole->values->at[graph->params[i]];
         claret_values_random(whole->values, graph->params[i], &rng, 0);
-        /* as large as they begin in training, so that logits stay small */
+        /* as they begin in training, so that logits stay small; what begins as one value, about it */
+        const struct claret_tensor *of = &graph->tensors[graph->params[i]];
+        float spread = of->init_bound > 0 ? of->init_bound : 0.25f;
         for (int64_t j = 0; j < whole->values->count[graph->params[i]]; j++)
-            param[j] = (double)((float)param[j] * graph->tensors[graph->params[i]].init_bound);
+            param[j] = (double)((float)param[j] * spread + of->init_value);
     }
     write_values(whole, graph->all_params);
 }
