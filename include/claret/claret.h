@@ -12,10 +12,10 @@
  *   time. Sessions of one process share CLBlast's process-wide state; claret serialises its own calls into
  *   CLBlast, a program that calls CLBlast itself at the same time must use its own lock around both.
  * - The library never prints, never exits, and reads no environment variable except: XDG_CACHE_HOME and HOME
- *   (where programs and tuning records are kept when the option `cache-dir` is not set) and those that the OpenCL
- *   loader and drivers, and in claret_fetch() libcurl, read themselves. When a driver aborts while devices
- * are being listed, that driver is hidden from the rest of the process by setting OCL_ICD_VENDORS (see
- * claret_devices_list).
+ *   (where programs and tuning records are kept when the option `cache-dir` is not set) and those that the
+ * OpenCL loader and drivers, and in claret_fetch() libcurl, read themselves. When a driver aborts while
+ * devices are being listed, that driver is hidden from the rest of the process by setting OCL_ICD_VENDORS
+ * (see claret_devices_list).
  * - Numbers in texts are read and written in the C locale whatever the program's locale is.
  */
 #ifndef CLARET_CLARET_H

@@ -19,8 +19,8 @@ struct claret_weight {
 enum claret_status claret_weights_save(const char *path, const struct claret_weight *weights, int count,
                                        char sha256[65]);
 /* Fills every `values`, or changes none: CLARET_FORMAT (broken, truncated, overlapping, foreign),
- * CLARET_SHAPE; names the tensor. The file must hold exactly these tensors (F32 or I64, any order, "__metadata__"
- * ignored). */
+ * CLARET_SHAPE; names the tensor. The file must hold exactly these tensors (F32 or I64, any order,
+ * "__metadata__" ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 
 /* For tests: any tensor of a file (F32, I32, I64 or U8, as float). *values is malloc'ed. CLARET_NOT_FOUND. */
