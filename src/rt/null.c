@@ -22,7 +22,7 @@ enum claret_status claret_rt_open_null(const struct claret_device_desc *desc, st
 
 static void null_close(struct claret_rt *rt)
 {
-    (void)rt;
+    claret_programs_finish(rt); /* the sources that were read to be hashed */
 }
 
 static enum claret_status null_pool_create(struct claret_pool *pool)
