@@ -107,7 +107,7 @@ vendors_compile()
 {
     list=$build/check/kernels.txt
     rm -f "$list"
-    CLARET_TEST_KERNEL_LIST="$list" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops" >/dev/null
+    CLARET_TEST_KERNEL_LIST="$list" CLARET_TEST_CACHE="$build/tests/cache/kernels" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops" >/dev/null
     for width in 1 4 8 16; do # those that claret-bench alone uses
         echo "bench bench_fma -cl-std=CL1.2 -DWIDTH=$width"
     done >>"$list"
