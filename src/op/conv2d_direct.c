@@ -95,23 +95,14 @@ static struct claret_conv problem_of(const struct claret_problem *problem, int x
     return claret_conv_problem(problem->node->attr, &problem->tensors[x], &problem->tensors[y]);
 }
 
-static bool fits(const struct claret_device_desc *device, int64_t bytes, char reason[128])
-{
-    bool fine = bytes <= (int64_t)device->local_mem;
-    if (!fine)
-        snprintf(reason, 128, "its rows take %lld bytes of local memory, there are %llu", (long long)bytes,
-                 (unsigned long long)device->local_mem);
-    return fine;
-}
-
 /* Whether `rows` by `kv` vectors of `k` channels are a tile that anyone would want. */
 static bool tile_fits(const struct claret_device_desc *device, int rows, int kv, int64_t k, int lanes,
                       char reason[128])
 {
-    bool fine = rows * kv <= claret_vector_tile(device) * 4 / 3 && (kv == 1 || (kv - 1) * lanes < k);
-    if (!fine)
-        snprintf(reason, 128, "a tile of %d times %d vectors is too large", rows, kv);
-    return fine;
+    if (kv == 1 || (kv - 1) * lanes < k)
+        return claret_vector_tile_fits(device, rows, kv, reason);
+    snprintf(reason, 128, "a tile of %d times %d vectors is too large", rows, kv);
+    return false;
 }
 
 static bool direct_applicable(const struct claret_problem *problem, const struct claret_conv *conv,
@@ -121,7 +112,7 @@ static bool direct_applicable(const struct claret_problem *problem, const struct
         return false;
     struct direct direct = direct_problem(conv, transposed, problem->device, problem->params);
     return tile_fits(problem->device, direct.px, direct.kv, direct.k, direct.lanes, reason) &&
-           fits(problem->device, row_bytes(&direct, direct.ob), reason) &&
+           claret_vector_local(problem->device, row_bytes(&direct, direct.ob), reason) &&
            claret_vector_workspace(problem->device, panel_floats(&direct), reason);
 }
 
@@ -292,7 +283,7 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
         return false;
     struct gradient gradient = gradient_problem(&conv, problem->device, problem->params);
     return tile_fits(problem->device, gradient.mc, gradient.kv, conv.k, gradient.lanes, reason) &&
-           fits(problem->device, gradient_bytes(&gradient), reason) &&
+           claret_vector_local(problem->device, gradient_bytes(&gradient), reason) &&
            claret_vector_workspace(problem->device, part_floats(&gradient), reason);
 }
 

@@ -83,23 +83,6 @@ static bool suits(const struct claret_conv *conv, char reason[128])
     return false;
 }
 
-static bool tile_fits(const struct claret_device_desc *device, int rows, int kv, char reason[128])
-{
-    bool fine = rows * kv <= claret_vector_tile(device) * 4 / 3;
-    if (!fine)
-        snprintf(reason, 128, "a tile of %d times %d vectors is too large", rows, kv);
-    return fine;
-}
-
-static bool fits(const struct claret_device_desc *device, int64_t bytes, char reason[128])
-{
-    bool fine = bytes <= (int64_t)device->local_mem;
-    if (!fine)
-        snprintf(reason, 128, "its tiles take %lld bytes of local memory, there are %llu", (long long)bytes,
-                 (unsigned long long)device->local_mem);
-    return fine;
-}
-
 static bool winograd_applicable(const struct claret_problem *problem, int x, int y, bool transposed,
                                 char reason[128])
 {
@@ -110,9 +93,9 @@ static bool winograd_applicable(const struct claret_problem *problem, int x, int
     if (!suits(&conv, reason))
         return false;
     struct winograd winograd = winograd_problem(&conv, transposed, problem->device, problem->params);
-    if (!tile_fits(problem->device, winograd.px, winograd.kv, reason))
+    if (!claret_vector_tile_fits(problem->device, winograd.px, winograd.kv, reason))
         return false;
-    return fits(problem->device, local_bytes(&winograd, winograd.tb), reason) &&
+    return claret_vector_local(problem->device, local_bytes(&winograd, winograd.tb), reason) &&
            claret_vector_workspace(problem->device, panel_floats(&winograd), reason);
 }
 
@@ -260,8 +243,8 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
     if (!claret_vector_device(problem->device, reason) || !suits(&conv, reason))
         return false;
     struct gradient gradient = gradient_problem(&conv, problem->device, problem->params);
-    return tile_fits(problem->device, gradient.mc, gradient.kv, reason) &&
-           fits(problem->device, gradient_bytes(&gradient, gradient.tb), reason) &&
+    return claret_vector_tile_fits(problem->device, gradient.mc, gradient.kv, reason) &&
+           claret_vector_local(problem->device, gradient_bytes(&gradient, gradient.tb), reason) &&
            claret_vector_workspace(problem->device, part_floats(&gradient), reason);
 }
 

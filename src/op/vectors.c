@@ -21,6 +21,23 @@ bool claret_vector_workspace(const struct claret_device_desc *device, int64_t fl
     return fine;
 }
 
+bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128])
+{
+    bool fine = bytes <= (int64_t)device->local_mem;
+    if (!fine)
+        snprintf(reason, 128, "it takes %lld bytes of local memory, there are %llu", (long long)bytes,
+                 (unsigned long long)device->local_mem);
+    return fine;
+}
+
+bool claret_vector_tile_fits(const struct claret_device_desc *device, int rows, int vectors, char reason[128])
+{
+    bool fine = rows * vectors <= claret_vector_tile(device) * 4 / 3;
+    if (!fine)
+        snprintf(reason, 128, "a tile of %d times %d vectors is too large", rows, vectors);
+    return fine;
+}
+
 int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent)
 {
     int lanes = device->float_width >= 16 ? 16 : device->float_width >= 8 ? 8 : 4;

@@ -8,6 +8,11 @@
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128]);
 /* Whether the device can allocate a workspace of so many floats; else `reason` says so. */
 bool claret_vector_workspace(const struct claret_device_desc *device, int64_t floats, char reason[128]);
+/* Whether the device has so many bytes of local memory; else `reason` says so. */
+bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128]);
+/* Whether `rows` by `vectors` are a register tile that anyone would want; else `reason` says so. */
+bool claret_vector_tile_fits(const struct claret_device_desc *device, int rows, int vectors,
+                             char reason[128]);
 /* Lanes of a vector: the device's, but no more than `extent` fills by more than half. 4, 8 or 16. */
 int claret_vector_lanes(const struct claret_device_desc *device, int64_t extent);
 /* Vectors that a register tile may hold, so that operands fit beside it. */
