@@ -4,8 +4,9 @@
  * A channel's values are split into parts; each gives its mean and the sum of squared distances from it, made in
  * one pass from the distances to the part's first value, so that a large mean costs no digits; parts are joined by
  * their means (Chan, Golub, LeVeque 1979) in a fixed order.
- * Defines: PLANE pixels of an image's channel; CHANNELS; PARTS; CHUNK pixels of a part (of all images' pixels);
- * LAST 1: NHWC. TRAIN 1: by the batch's statistics `stat` (2, C: mean, 1 / sqrt(var + eps)); 0: by running mean
+ * Sizes: channels; plane: pixels of an image's channel; part_count; chunk: pixels of a part in a row (of all images'
+ * pixels), 0: a part has every part_count-th; stride of the parts' rows.
+ * Defines: LAST 1: NHWC. TRAIN 1: by the batch's statistics `stat` (2, C: mean, 1 / sqrt(var + eps)); 0: by running mean
  * and variance. AFFINE 1: weight and bias are there. ADD 1: another tensor is added; RELU 1: and the negative cut off.
  */
 #ifndef LAST
@@ -23,64 +24,51 @@
 #ifndef AFFINE
 #define AFFINE 1
 #endif
-#ifndef PLANE
-#define PLANE 1
-#define CHANNELS 1
-#define PARTS 1
-#define CHUNK 1
-#endif
+#define SIZES int channels, int plane, int part_count, int chunk, int stride
 
 /* Where channel c of pixel p (of all images') lies. */
 #if LAST
-#define AT(p, c) ((ulong)(p) * CHANNELS + (c))
+#define AT(p, c) ((ulong)(p) * channels + (c))
 #else
-#define AT(p, c) (((ulong)((p) / PLANE) * CHANNELS + (c)) * PLANE + (p) % PLANE)
+#define AT(p, c) (((ulong)((p) / plane) * channels + (c)) * plane + (p) % plane)
 #endif
 
-/* Overwrites parts (2, PARTS, CHANNELS): means, sums of squared distances. Part i has every PARTS-th pixel from i
- * on. Items: (PARTS, CHANNELS), with LAST (CHANNELS, PARTS): neighbours read neighbours. */
-__kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts))
+/* Overwrites parts (2, part_count, channels): means, sums of squared distances. Part i has every part_count-th pixel from i
+ * on. Items: (part_count, channels), with LAST (channels, part_count): neighbours read neighbours. */
+__kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
 {
     USE_CONST(float, x);
     USE_CONST(uint, step);
     USE(float, parts);
-    const int part = get_global_id(LAST), c = get_global_id(1 - LAST), pixels = (int)step[STEP_COUNT] * PLANE;
-    if (part >= PARTS || c >= CHANNELS)
+    const int part = get_global_id(LAST), c = get_global_id(1 - LAST), pixels = (int)step[STEP_COUNT] * plane;
+    if (part >= part_count || c >= channels)
         return;
     const float first = part < pixels ? x[AT(part, c)] : 0.0f;
     float sum = 0.0f, squares = 0.0f;
-    for (int p = part; p < pixels; p += PARTS) {
+    for (int p = part; p < pixels; p += part_count) {
         const float d = x[AT(p, c)] - first;
         sum += d;
         squares = fma(d, d, squares);
     }
-    const float count = part < pixels ? (float)((pixels - part + PARTS - 1) / PARTS) : 1.0f;
-    parts[part * CHANNELS + c] = first + sum / count;
-    parts[(PARTS + part) * CHANNELS + c] = fmax(fma(-sum / count, sum, squares), 0.0f);
+    const float count = part < pixels ? (float)((pixels - part + part_count - 1) / part_count) : 1.0f;
+    parts[part * channels + c] = first + sum / count;
+    parts[(part_count + part) * channels + c] = fmax(fma(-sum / count, sum, squares), 0.0f);
 }
 
-/* Pixels of a part: of every PARTS-th pixel, or with INTERLEAVED 0 of CHUNK in a row. */
-#ifndef INTERLEAVED
-#define INTERLEAVED 1
-#endif
-#ifndef STRIDE
-#define STRIDE CHANNELS /* of the parts' rows */
-#endif
-int part_count(int part, int pixels);
-int part_count(int part, int pixels)
+/* Pixels of a part. */
+int pixels_of(int part, int pixels, int part_count, int chunk);
+int pixels_of(int part, int pixels, int part_count, int chunk)
 {
-#if INTERLEAVED
-    return part < pixels ? (pixels - part + PARTS - 1) / PARTS : 0;
-#else
-    return clamp(pixels - part * CHUNK, 0, CHUNK);
-#endif
+    if (chunk > 0)
+        return clamp(pixels - part * chunk, 0, chunk);
+    return part < pixels ? (pixels - part + part_count - 1) / part_count : 0;
 }
 
-/* Joins the parts: overwrites stat (2, CHANNELS); changes the running mean and variance (the unbiased one) and counts the batch.
- * Items: (CHANNELS). */
+/* Joins the parts: overwrites stat (2, channels); changes the running mean and variance (the unbiased one) and counts the batch.
+ * Items: (channels). */
 __kernel void batch_norm2d_join(CONST_TENSOR(float, parts), CONST_TENSOR(uint, step), TENSOR(float, stat),
                                 TENSOR(float, running_mean), TENSOR(float, running_var), TENSOR(int, batches),
-                                float eps, float momentum)
+                                float eps, float momentum, SIZES)
 {
     USE_CONST(float, parts);
     USE_CONST(uint, step);
@@ -88,22 +76,22 @@ __kernel void batch_norm2d_join(CONST_TENSOR(float, parts), CONST_TENSOR(uint, s
     USE(float, running_mean);
     USE(float, running_var);
     USE(int, batches);
-    const int c = get_global_id(0), pixels = (int)step[STEP_COUNT] * PLANE;
-    if (c >= CHANNELS)
+    const int c = get_global_id(0), pixels = (int)step[STEP_COUNT] * plane;
+    if (c >= channels)
         return;
     const float first = parts[c];
     float mean = 0.0f, squares = 0.0f;
-    for (int i = 0; i < PARTS; i++)
-        mean = fma((float)part_count(i, pixels), parts[i * STRIDE + c] - first, mean);
+    for (int i = 0; i < part_count; i++)
+        mean = fma((float)pixels_of(i, pixels, part_count, chunk), parts[i * stride + c] - first, mean);
     mean = first + mean / (float)pixels;
-    for (int i = 0; i < PARTS; i++) {
-        const float d = parts[i * STRIDE + c] - mean;
-        const int count = part_count(i, pixels);
+    for (int i = 0; i < part_count; i++) {
+        const float d = parts[i * stride + c] - mean;
+        const int count = pixels_of(i, pixels, part_count, chunk);
         if (count)
-            squares += fma((float)count * d, d, parts[(PARTS + i) * STRIDE + c]);
+            squares += fma((float)count * d, d, parts[(part_count + i) * stride + c]);
     }
     stat[c] = mean;
-    stat[CHANNELS + c] = 1.0f / sqrt(squares / (float)pixels + eps);
+    stat[channels + c] = 1.0f / sqrt(squares / (float)pixels + eps);
     running_mean[c] = fma(momentum, mean - running_mean[c], running_mean[c]);
     const float unbiased = squares / (float)max(pixels - 1, 1);
     running_var[c] = fma(momentum, unbiased - running_var[c], running_var[c]);
@@ -121,7 +109,7 @@ __kernel void batch_norm2d_join(CONST_TENSOR(float, parts), CONST_TENSOR(uint, s
 
 #define APPLY_PARAMETERS                                                                                     \
     CONST_TENSOR(float, x), CONST_TENSOR(float, other), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias), \
-        CONST_TENSOR(float, mean), CONST_TENSOR(float, variance), TENSOR(float, y), float eps, int count
+        CONST_TENSOR(float, mean), CONST_TENSOR(float, variance), TENSOR(float, y), float eps, int count, SIZES
 
 /* Overwrites y. `mean`, `variance`: with TRAIN stat's two rows. Items: (count), of all elements. */
 __kernel void batch_norm2d(APPLY_PARAMETERS)
@@ -136,7 +124,7 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
     const int i = get_global_id(0);
     if (i >= count)
         return;
-    const int c = LAST ? i % CHANNELS : i / PLANE % CHANNELS;
+    const int c = LAST ? i % channels : i / plane % channels;
     float scale = SCALE(ONE, c), value;
 #if AFFINE
     scale *= weight[c];
@@ -164,9 +152,9 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
 #define PASSED(at) dy[at]
 #endif
 
-/* Overwrites parts (2, PARTS, CHANNELS): sums of g, of g * xhat. Items: as batch_norm2d_parts. */
+/* Overwrites parts (2, part_count, channels): sums of g, of g * xhat. Items: as batch_norm2d_parts. */
 __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
-                                    CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts))
+                                    CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
 {
     USE_CONST(float, dy);
     USE_CONST(float, x);
@@ -174,37 +162,37 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     USE_CONST(float, stat);
     USE_CONST(uint, step);
     USE(float, parts);
-    const int part = get_global_id(LAST), c = get_global_id(1 - LAST), pixels = (int)step[STEP_COUNT] * PLANE;
-    if (part >= PARTS || c >= CHANNELS)
+    const int part = get_global_id(LAST), c = get_global_id(1 - LAST), pixels = (int)step[STEP_COUNT] * plane;
+    if (part >= part_count || c >= channels)
         return;
     const float mean = stat[c];
     float sum = 0.0f, product = 0.0f;
-    for (int p = part; p < pixels; p += PARTS) {
+    for (int p = part; p < pixels; p += part_count) {
         const ulong at = AT(p, c);
         const float g = PASSED(at);
         sum += g;
         product = fma(g, x[at] - mean, product);
     }
-    parts[part * CHANNELS + c] = sum;
-    parts[(PARTS + part) * CHANNELS + c] = product * stat[CHANNELS + c];
+    parts[part * channels + c] = sum;
+    parts[(part_count + part) * channels + c] = product * stat[channels + c];
 }
 
-/* Overwrites sums (2, CHANNELS), and dweight and dbias where AFFINE. Items: (CHANNELS). */
+/* Overwrites sums (2, channels), and dweight and dbias where AFFINE. Items: (channels). */
 __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sums), TENSOR(float, dweight),
-                                   TENSOR(float, dbias))
+                                   TENSOR(float, dbias), SIZES)
 {
     USE_CONST(float, parts);
     USE(float, sums);
     const int c = get_global_id(0);
-    if (c >= CHANNELS)
+    if (c >= channels)
         return;
     float sum = 0.0f, product = 0.0f;
-    for (int i = 0; i < PARTS; i++) {
-        sum += parts[i * STRIDE + c];
-        product += parts[(PARTS + i) * STRIDE + c];
+    for (int i = 0; i < part_count; i++) {
+        sum += parts[i * stride + c];
+        product += parts[(part_count + i) * stride + c];
     }
     sums[c] = sum;
-    sums[CHANNELS + c] = product;
+    sums[channels + c] = product;
 #if AFFINE
     USE(float, dweight);
     USE(float, dbias);
@@ -216,7 +204,8 @@ __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sum
 /* Overwrites dx, and dother where ADD; both are 0 beyond the true batch. Items: (count), of all elements. */
 __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
                               CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
-                              CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count)
+                              CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count,
+                              SIZES)
 {
     USE_CONST(float, dy);
     USE_CONST(float, x);
@@ -226,18 +215,18 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
     USE_CONST(float, sums);
     USE_CONST(uint, step);
     USE(float, dx);
-    const int i = get_global_id(0), pixels = (int)step[STEP_COUNT] * PLANE;
+    const int i = get_global_id(0), pixels = (int)step[STEP_COUNT] * plane;
     if (i >= count)
         return;
-    const int c = LAST ? i % CHANNELS : i / PLANE % CHANNELS;
-    const bool there = i < pixels * CHANNELS;
-    const float inverse = stat[CHANNELS + c], n = (float)pixels, g = there ? PASSED(i) : 0.0f;
+    const int c = LAST ? i % channels : i / plane % channels;
+    const bool there = i < pixels * channels;
+    const float inverse = stat[channels + c], n = (float)pixels, g = there ? PASSED(i) : 0.0f;
     float scale = inverse;
 #if AFFINE
     scale *= weight[c];
 #endif
     const float xhat = (x[i] - stat[c]) * inverse;
-    dx[i] = there ? scale * (g - sums[c] / n - xhat * (sums[CHANNELS + c] / n)) : 0.0f;
+    dx[i] = there ? scale * (g - sums[c] / n - xhat * (sums[channels + c] / n)) : 0.0f;
 #if ADD
     USE(float, dother);
     dother[i] = g;

@@ -1,6 +1,5 @@
 /* batch_norm2d.cl's kernels on images in NHWC for devices whose work-items own wide vectors: lanes are channels, an
- * item has CHUNK pixels in a row (of all images'). Defines as there, and LANES; PADDED: CHANNELS in whole vectors;
- * PIXELS: of all images of the tensors. */
+ * item has chunk pixels in a row (of all images'). Sizes and defines as there, and LANES. */
 #ifndef ADD
 #define ADD 0
 #endif
@@ -14,32 +13,34 @@
 #define AFFINE 1
 #endif
 
+#define SIZES int channels, int plane, int part_count, int chunk, int stride
+
 #ifdef LANES
 #define STORE_CHANNELS(v, p)                                                                                 \
     do {                                                                                                     \
-        if (c + LANES <= CHANNELS)                                                                           \
+        if (c + LANES <= channels)                                                                           \
             STORE_FLOATS(v, p);                                                                              \
         else                                                                                                 \
-            STORE_SOME(float, v, p, CHANNELS - c);                                                           \
+            STORE_SOME(float, v, p, channels - c);                                                           \
     } while (0)
 
-/* Overwrites parts (2, PARTS, PADDED). Items: (PARTS). */
-__kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts))
+/* Overwrites parts (2, part_count, stride). Items: (part_count). */
+__kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
 {
     USE_CONST(float, x);
     USE_CONST(uint, step);
     USE(float, parts);
-    const int part = get_global_id(0), begin = part * CHUNK;
-    const int end = min(begin + CHUNK, (int)step[STEP_COUNT] * PLANE);
-    if (part >= PARTS)
+    const int part = get_global_id(0), begin = part * chunk;
+    const int end = min(begin + chunk, (int)step[STEP_COUNT] * plane);
+    if (part >= part_count)
         return;
-    for (int c = 0; c < CHANNELS; c += LANES) {
-        __global const float *at = x + (ulong)begin * CHANNELS + c;
+    for (int c = 0; c < channels; c += LANES) {
+        __global const float *at = x + (ulong)begin * channels + c;
         const FLOATS first = begin < end ? LOAD(at) : (FLOATS)0.0f;
         FLOATS sum[2] = {0.0f, 0.0f}, squares[2] = {0.0f, 0.0f};
         int p = begin;
-        for (; p + 1 < end; p += 2, at += 2 * CHANNELS) {
-            const FLOATS a = LOAD(at) - first, b = LOAD(at + CHANNELS) - first;
+        for (; p + 1 < end; p += 2, at += 2 * channels) {
+            const FLOATS a = LOAD(at) - first, b = LOAD(at + channels) - first;
             sum[0] += a;
             sum[1] += b;
             squares[0] = fma(a, a, squares[0]);
@@ -51,9 +52,9 @@ __kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step
             squares[0] = fma(a, a, squares[0]);
         }
         const FLOATS mean = (sum[0] + sum[1]) / (float)max(end - begin, 1);
-        STORE_FLOATS(first + mean, parts + (ulong)part * PADDED + c);
+        STORE_FLOATS(first + mean, parts + (ulong)part * stride + c);
         STORE_FLOATS(fmax(fma(-mean, sum[0] + sum[1], squares[0] + squares[1]), (FLOATS)0.0f),
-                     parts + ((ulong)PARTS + part) * PADDED + c);
+                     parts + ((ulong)part_count + part) * stride + c);
     }
 }
 
@@ -64,10 +65,10 @@ __kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step
 #define NORMAL(v) (((v) - m) * scale)
 #endif
 
-/* Items: (ceil(PIXELS / CHUNK)). */
+/* Items: (ceil(pixels / chunk)). */
 __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), CONST_TENSOR(float, weight),
                            CONST_TENSOR(float, bias), CONST_TENSOR(float, mean), CONST_TENSOR(float, variance),
-                           TENSOR(float, y), float eps, int count)
+                           TENSOR(float, y), float eps, int count, SIZES)
 {
     USE_CONST(float, x);
     USE_CONST(float, other);
@@ -76,8 +77,8 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
     USE_CONST(float, mean);
     USE_CONST(float, variance);
     USE(float, y);
-    const int begin = (int)get_global_id(0) * CHUNK, end = min(begin + CHUNK, PIXELS);
-    for (int c = 0; c < CHANNELS; c += LANES) {
+    const int begin = (int)get_global_id(0) * chunk, end = min(begin + chunk, count / channels);
+    for (int c = 0; c < channels; c += LANES) {
         const FLOATS m = LOAD(mean + c);
 #if TRAIN
         FLOATS scale = LOAD(variance + c);
@@ -89,7 +90,7 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
         scale *= LOAD(weight + c);
 #endif
         for (int p = begin; p < end; p++) {
-            const ulong at = (ulong)p * CHANNELS + c;
+            const ulong at = (ulong)p * channels + c;
             FLOATS value = NORMAL(LOAD(x + at));
 #if ADD
             value += LOAD(other + at);
@@ -108,9 +109,9 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
 #define PASSED(at) LOAD(dy + (at))
 #endif
 
-/* Overwrites parts (2, PARTS, PADDED): sums of g, of g * xhat. Items: (PARTS). */
+/* Overwrites parts (2, part_count, stride): sums of g, of g * xhat. Items: (part_count). */
 __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
-                                    CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts))
+                                    CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
 {
     USE_CONST(float, dy);
     USE_CONST(float, x);
@@ -118,38 +119,39 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     USE_CONST(float, stat);
     USE_CONST(uint, step);
     USE(float, parts);
-    const int part = get_global_id(0), begin = part * CHUNK;
-    const int end = min(begin + CHUNK, (int)step[STEP_COUNT] * PLANE);
-    if (part >= PARTS)
+    const int part = get_global_id(0), begin = part * chunk;
+    const int end = min(begin + chunk, (int)step[STEP_COUNT] * plane);
+    if (part >= part_count)
         return;
-    for (int c = 0; c < CHANNELS; c += LANES) {
+    for (int c = 0; c < channels; c += LANES) {
         const FLOATS mean = LOAD(stat + c);
         FLOATS sum[2] = {0.0f, 0.0f}, product[2] = {0.0f, 0.0f};
         int p = begin;
         for (; p + 1 < end; p += 2) {
-            const ulong at = (ulong)p * CHANNELS + c;
-            const FLOATS a = PASSED(at), b = PASSED(at + CHANNELS);
+            const ulong at = (ulong)p * channels + c;
+            const FLOATS a = PASSED(at), b = PASSED(at + channels);
             sum[0] += a;
             sum[1] += b;
             product[0] = fma(a, LOAD(x + at) - mean, product[0]);
-            product[1] = fma(b, LOAD(x + at + CHANNELS) - mean, product[1]);
+            product[1] = fma(b, LOAD(x + at + channels) - mean, product[1]);
         }
         if (p < end) {
-            const ulong at = (ulong)p * CHANNELS + c;
+            const ulong at = (ulong)p * channels + c;
             const FLOATS a = PASSED(at);
             sum[0] += a;
             product[0] = fma(a, LOAD(x + at) - mean, product[0]);
         }
-        STORE_FLOATS(sum[0] + sum[1], parts + (ulong)part * PADDED + c);
-        STORE_FLOATS((product[0] + product[1]) * LOAD(stat + CHANNELS + c),
-                     parts + ((ulong)PARTS + part) * PADDED + c);
+        STORE_FLOATS(sum[0] + sum[1], parts + (ulong)part * stride + c);
+        STORE_FLOATS((product[0] + product[1]) * LOAD(stat + channels + c),
+                     parts + ((ulong)part_count + part) * stride + c);
     }
 }
 
-/* Overwrites dx, and dother where ADD. Items: (ceil(PIXELS / CHUNK)). */
+/* Overwrites dx, and dother where ADD. Items: (ceil(pixels / chunk)). */
 __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
                               CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
-                              CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count)
+                              CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count,
+                              SIZES)
 {
     USE_CONST(float, dy);
     USE_CONST(float, x);
@@ -159,18 +161,18 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
     USE_CONST(float, sums);
     USE_CONST(uint, step);
     USE(float, dx);
-    const int begin = (int)get_global_id(0) * CHUNK, pixels = (int)step[STEP_COUNT] * PLANE;
-    const int end = min(begin + CHUNK, PIXELS), there = clamp(pixels, begin, max(begin, end));
+    const int begin = (int)get_global_id(0) * chunk, pixels = (int)step[STEP_COUNT] * plane;
+    const int end = min(begin + chunk, count / channels), there = clamp(pixels, begin, max(begin, end));
     const float n = (float)pixels;
-    for (int c = 0; c < CHANNELS; c += LANES) {
-        const FLOATS mean = LOAD(stat + c), inverse = LOAD(stat + CHANNELS + c);
-        const FLOATS base = LOAD(sums + c) / n, slope = LOAD(sums + CHANNELS + c) / n * inverse;
+    for (int c = 0; c < channels; c += LANES) {
+        const FLOATS mean = LOAD(stat + c), inverse = LOAD(stat + channels + c);
+        const FLOATS base = LOAD(sums + c) / n, slope = LOAD(sums + channels + c) / n * inverse;
         FLOATS scale = inverse;
 #if AFFINE
         scale *= LOAD(weight + c);
 #endif
         for (int p = begin; p < there; p++) {
-            const ulong at = (ulong)p * CHANNELS + c;
+            const ulong at = (ulong)p * channels + c;
             const FLOATS g = PASSED(at);
             STORE_CHANNELS(scale * (g - base - (LOAD(x + at) - mean) * slope), dx + at);
 #if ADD
@@ -178,7 +180,7 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
 #endif
         }
         for (int p = there; p < end; p++) {
-            const ulong at = (ulong)p * CHANNELS + c;
+            const ulong at = (ulong)p * channels + c;
             STORE_CHANNELS((FLOATS)0.0f, dx + at);
 #if ADD
             STORE_CHANNELS((FLOATS)0.0f, dother_base + dother_offset + at);

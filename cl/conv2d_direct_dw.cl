@@ -6,10 +6,13 @@
  * KT = KV * LANES: sums over a chunk's images, for KT output channels and CG input channels as (R, SEGMENTS, RUN, KT),
  * and KT sums of dy for the bias behind them. Without dilation the taps of a row and their channels lie side by side
  * in x: one segment of S * CG; else S segments of CG. Items: (ceil(K / KT), GROUPS, CHUNKS).
- * conv2d_direct_dw_sum: overwrites dweight (K, C, R, S) and, with HAS_BIAS, dbias (K). Items: (ceil(K / KT), C).
+ * conv2d_direct_dw_sum: overwrites dweight (outputs, channels, R, S), rs = R * S, and with HAS_BIAS dbias (outputs), of
+ * groups of cg channels; a tap's sums lie `tap` channels apart, those of a row of taps `row`. Knows no other define: one
+ * program is enough for all. Items: (ceil(outputs / kt), channels).
  *
  * Defines: LANES; N, C, K, R, S, H, W, OH, OW; SH SW PH PW DH DW; HAS_BIAS, MASK; CG, CHUNK images in each of CHUNKS.
  * Tunables: MC, KV, OB rows of dy at a time. */
+#ifdef LANES
 #ifndef MC
 #define MC 8
 #endif
@@ -140,35 +143,35 @@ __kernel void conv2d_direct_dw(CONST_TENSOR(float, x), CONST_TENSOR(float, dy), 
         STORE(sums[v], parts + WEIGHTS + v * LANES);
 }
 
-__kernel void conv2d_direct_dw_sum(CONST_TENSOR(float, parts), TENSOR(float, dweight), TENSOR(float, dbias))
+#else
+__kernel void conv2d_direct_dw_sum(CONST_TENSOR(float, parts), TENSOR(float, dweight), TENSOR(float, dbias),
+                                   int outputs, int channels, int rs, int s_count, int kt, int cg, int row,
+                                   int tap, int part, int chunks)
 {
     USE_CONST(float, parts);
     USE(float, dweight);
     USE(float, dbias);
-    const int tile = get_global_id(0), c = get_global_id(1), group = c / CG, k = tile * KT;
-    const ulong step = (ulong)((K + KT - 1) / KT) * GROUPS * PART;
-    parts += ((ulong)tile * GROUPS + group) * PART;
-    for (int r = 0; r < R; r++)
-        for (int s = 0; s < S; s++) {
-#if DW == 1
-            const int at = (r * RUN + s * CG + c % CG) * KT;
-#else
-            const int at = ((r * S + s) * RUN + c % CG) * KT;
-#endif
-            for (int j = 0; j < min(KT, K - k); j++) {
-                float sum = 0.0f;
-                for (int chunk = 0; chunk < CHUNKS; chunk++)
-                    sum += parts[chunk * step + at + j];
-                dweight[((ulong)(k + j) * C + c) * (R * S) + r * S + s] = sum;
-            }
+    const int tile = get_global_id(0), c = get_global_id(1), group = c / cg, k = tile * kt;
+    const int tiles = (outputs + kt - 1) / kt, groups = (channels + cg - 1) / cg;
+    const ulong step = (ulong)tiles * groups * part;
+    parts += ((ulong)tile * groups + group) * part;
+    for (int i = 0; i < rs; i++) {
+        const int at = (i / s_count * row + i % s_count * tap + c % cg) * kt;
+        for (int j = 0; j < min(kt, outputs - k); j++) {
+            float sum = 0.0f;
+            for (int chunk = 0; chunk < chunks; chunk++)
+                sum += parts[chunk * step + at + j];
+            dweight[((ulong)(k + j) * channels + c) * rs + i] = sum;
         }
+    }
 #if HAS_BIAS
     if (c == 0)
-        for (int j = 0; j < min(KT, K - k); j++) {
+        for (int j = 0; j < min(kt, outputs - k); j++) {
             float sum = 0.0f;
-            for (int chunk = 0; chunk < CHUNKS; chunk++)
-                sum += parts[chunk * step + WEIGHTS + j];
+            for (int chunk = 0; chunk < chunks; chunk++)
+                sum += parts[chunk * step + part - kt + j];
             dbias[k + j] = sum;
         }
 #endif
 }
+#endif

@@ -156,8 +156,9 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
                                     v = column[t] == j ? LOAD(from + COLUMN(j, s)) : v;
                                 seen = i == 0 ? v : winner[t] >= i * PJ ? v : seen;
                             }
-                            if (TAIL != 0 && SEGMENTS > 1)
-                                seen = kept[t] ? seen : (FLOATS)0.0f;
+#if TAIL != 0 && SEGMENTS > 1
+                            seen = kept[t] ? seen : (FLOATS)0.0f;
+#endif
                             acc[t][r * S + s] = fma(d[t], seen, acc[t][r * S + s]);
                         }
                     }
@@ -172,8 +173,9 @@ __kernel void conv2d_relu_pool_dw(CONST_TENSOR(float, xs), CONST_TENSOR(uchar, i
             if (r0 + p / S >= R)
                 break;
             const int i = ((k + t) * C + c) * R * S + r0 * S + p;
-            if (TAIL != 0 && SEGMENTS == 1) /* the others hold what lies past the rows' ends, be it NaN */
-                acc[t][p] = LANE_NUMBERS < TAIL ? acc[t][p] : (FLOATS)0.0f;
+#if TAIL != 0 && SEGMENTS == 1 /* the others hold what lies past the rows' ends, be it NaN */
+            acc[t][p] = LANE_NUMBERS < TAIL ? acc[t][p] : (FLOATS)0.0f;
+#endif
             const float g = sum_lanes(acc[t][p]);
             if (CHUNKS > 1)
                 parts[i] = g;

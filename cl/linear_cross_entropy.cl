@@ -1,8 +1,8 @@
 /* The last, fully connected layer with the loss, and its whole backward, for devices whose work-items own wide vectors: lanes are
  * features.
  *
- * Defines: LANES; N images, F features, O outputs; HAS_BIAS; RELU behind y (linear_rows); HAS_DX, UPDATE (linear_backward). Tunables: OT; IMAGES
- * at a time; BLOCK vectors of features an item, FT of them at a time (linear_backward). */
+ * Defines: LANES; N images, F features (but for linear_rows, where they are arguments: a program for each batch size would be too many);
+ * O outputs; HAS_BIAS; RELU behind y (linear_rows); HAS_DX, UPDATE (linear_backward). Tunables: OT; IMAGES at a time; BLOCK vectors of features an item, FT of them at a time (linear_backward). */
 #ifndef OT
 #define OT 1
 #endif
@@ -25,11 +25,69 @@
 #define HAS_DX 0
 #endif
 
-#define WHOLE (F / LANES * LANES)
+/* Features that fill vectors. */
+#define WHOLE(features) ((features) / LANES * LANES)
 /* An image of a register tile, or the last one where that reaches beyond. */
-#define IMAGE(n) (N % IMAGES ? min(n, N - 1) : (n))
+#define IMAGE_OF(n, images) ((images) % IMAGES ? min(n, (images)-1) : (n))
 #define OUTPUT(o) (O % OT ? min(o, O - 1) : (o))
 
+/* The logits of IMAGES images from n on (those past the last are the last again). */
+void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
+               int images, int features, float logits[IMAGES][O]);
+void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
+               int images, int features, float logits[IMAGES][O])
+{
+    for (int o = 0; o < O; o += OT) {
+        FLOATS acc[OT][IMAGES];
+#pragma unroll
+        for (int t = 0; t < OT; t++)
+#pragma unroll
+            for (int i = 0; i < IMAGES; i++)
+                acc[t][i] = 0.0f;
+        for (int f = 0; f < WHOLE(features); f += LANES) {
+            FLOATS v[IMAGES];
+#pragma unroll
+            for (int i = 0; i < IMAGES; i++)
+                v[i] = LOAD(x + (ulong)IMAGE_OF(n + i, images) * features + f);
+#pragma unroll
+            for (int t = 0; t < OT; t++) {
+                const FLOATS w = LOAD(weight + (ulong)OUTPUT(o + t) * features + f);
+#pragma unroll
+                for (int i = 0; i < IMAGES; i++)
+                    acc[t][i] = fma(w, v[i], acc[t][i]);
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < OT; t++)
+#pragma unroll
+            for (int i = 0; i < IMAGES; i++) {
+                if (O % OT && o + t >= O)
+                    break;
+                float sum = sum_lanes(acc[t][i]);
+                for (int f = WHOLE(features); f < features; f++)
+                    sum = fma(weight[(ulong)(o + t) * features + f], x[(ulong)IMAGE_OF(n + i, images) * features + f], sum);
+                logits[i][o + t] = HAS_BIAS ? sum + bias[o + t] : sum;
+            }
+    }
+}
+
+/* Overwrites y (images, O) = x (images, features) * weight (O, features)^T + bias. Items: (ceil(images / IMAGES)). */
+__kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
+                          TENSOR(float, y), int images, int features)
+{
+    USE_CONST(float, x);
+    USE_CONST(float, weight);
+    USE_CONST(float, bias);
+    USE(float, y);
+    const int n = (int)get_global_id(0) * IMAGES;
+    float logits[IMAGES][O];
+    logits_of(x, weight, bias, n, images, features, logits);
+    for (int i = 0; i < IMAGES && n + i < images; i++)
+        for (int o = 0; o < O; o++)
+            y[(ulong)(n + i) * O + o] = RELU && isless(logits[i][o], 0.0f) ? 0.0f : logits[i][o];
+}
+
+#ifdef N
 /* Softmax cross-entropy of one image and its gradient (0 from the true batch size on). */
 void loss_of(const float *logits, __global const int *labels, int n, int count, __global float *losses,
              __global float *dlogits);
@@ -49,62 +107,6 @@ void loss_of(const float *logits, __global const int *labels, int n, int count, 
     }
 }
 
-/* The logits of IMAGES images from n on (those past the last are the last again). */
-void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
-               float logits[IMAGES][O]);
-void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
-               float logits[IMAGES][O])
-{
-    for (int o = 0; o < O; o += OT) {
-        FLOATS acc[OT][IMAGES];
-#pragma unroll
-        for (int t = 0; t < OT; t++)
-#pragma unroll
-            for (int i = 0; i < IMAGES; i++)
-                acc[t][i] = 0.0f;
-        for (int f = 0; f < WHOLE; f += LANES) {
-            FLOATS v[IMAGES];
-#pragma unroll
-            for (int i = 0; i < IMAGES; i++)
-                v[i] = LOAD(x + (ulong)IMAGE(n + i) * F + f);
-#pragma unroll
-            for (int t = 0; t < OT; t++) {
-                const FLOATS w = LOAD(weight + (ulong)OUTPUT(o + t) * F + f);
-#pragma unroll
-                for (int i = 0; i < IMAGES; i++)
-                    acc[t][i] = fma(w, v[i], acc[t][i]);
-            }
-        }
-#pragma unroll
-        for (int t = 0; t < OT; t++)
-#pragma unroll
-            for (int i = 0; i < IMAGES; i++) {
-                if (O % OT && o + t >= O)
-                    break;
-                float sum = sum_lanes(acc[t][i]);
-                for (int f = WHOLE; f < F; f++)
-                    sum = fma(weight[(ulong)(o + t) * F + f], x[(ulong)IMAGE(n + i) * F + f], sum);
-                logits[i][o + t] = HAS_BIAS ? sum + bias[o + t] : sum;
-            }
-    }
-}
-
-/* Overwrites y (N, O) = x (N, F) * weight (O, F)^T + bias. Items: (ceil(N / IMAGES)). */
-__kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
-                          TENSOR(float, y))
-{
-    USE_CONST(float, x);
-    USE_CONST(float, weight);
-    USE_CONST(float, bias);
-    USE(float, y);
-    const int n = (int)get_global_id(0) * IMAGES;
-    float logits[IMAGES][O];
-    logits_of(x, weight, bias, n, logits);
-    for (int i = 0; i < IMAGES && n + i < N; i++)
-        for (int o = 0; o < O; o++)
-            y[(ulong)(n + i) * O + o] = RELU && isless(logits[i][o], 0.0f) ? 0.0f : logits[i][o];
-}
-
 /* Overwrites losses (N) and dlogits (N, O) from x (N, F), weight (O, F), bias, labels. Items: (ceil(N / IMAGES)). */
 __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), CONST_TENSOR(float, bias),
                           CONST_TENSOR(int, labels), CONST_TENSOR(uint, step), TENSOR(float, losses),
@@ -119,7 +121,7 @@ __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
     USE(float, dlogits);
     const int n = (int)get_global_id(0) * IMAGES;
     float logits[IMAGES][O];
-    logits_of(x, weight, bias, n, logits);
+    logits_of(x, weight, bias, n, N, F, logits);
     for (int i = 0; i < IMAGES && n + i < N; i++)
         loss_of(logits[i], labels, n + i, step[STEP_COUNT], losses, dlogits);
 }
@@ -139,7 +141,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
     __global const float *weight = weight_base + weight_offset;
 #endif
     const int item = get_global_id(0);
-    const int end = min((item + 1) * BLOCK * LANES, WHOLE);
+    const int end = min((item + 1) * BLOCK * LANES, WHOLE(F));
 #if N > IMAGES /* the gradients over the images so far, and the weights, which are read and written row by row */
     FLOATS sums[FT][OT], old[FT][OT];
 #define WEIGHT_OF(j, o) old[j][o]
@@ -162,7 +164,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
                     FLOATS v[IMAGES], d[IMAGES];
 #pragma unroll
                     for (int i = 0; i < IMAGES; i++) {
-                        const ulong at = (ulong)IMAGE(n + i) * F + f0 + j * LANES;
+                        const ulong at = (ulong)IMAGE_OF(n + i, N) * F + f0 + j * LANES;
                         v[i] = LOAD(x + at);
                         d[i] = HAS_DX && o0 > 0 ? LOAD(dx + at) : (FLOATS)0.0f;
                     }
@@ -176,7 +178,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
 #pragma unroll
                         for (int i = 0; i < IMAGES; i++) {
                             const float slope =
-                                N % IMAGES && n + i >= N ? 0.0f : dy[(ulong)IMAGE(n + i) * O + o0 + o];
+                                N % IMAGES && n + i >= N ? 0.0f : dy[(ulong)IMAGE_OF(n + i, N) * O + o0 + o];
                             g = fma((FLOATS)slope, v[i], g);
                             if (HAS_DX)
                                 d[i] = fma((FLOATS)slope, w, d[i]);
@@ -200,7 +202,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
 #endif
         }
     /* The features that fill no vector, and the bias, belong to the last item and the first. */
-    for (int f = WHOLE; f < F && item == (int)get_global_size(0) - 1; f++) {
+    for (int f = WHOLE(F); f < F && item == (int)get_global_size(0) - 1; f++) {
         for (int n = 0; HAS_DX && n < N; n++) {
             float d = 0.0f;
             for (int o = 0; o < O; o++)
@@ -221,3 +223,4 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
         FINISH(bias, o, g);
     }
 }
+#endif

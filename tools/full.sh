@@ -70,7 +70,7 @@ valgrind_training()
 # oclgrind SETTINGS COMMAND: Oclgrind's exit code says nothing; anything in its log is a failure.
 oclgrind()
 {
-    report=$logs/oclgrind.txt
+    report=$logs/oclgrind-$(date +%s%N).txt
     rm -f "$report"
     env OCL_ICD_VENDORS="$vendors/oclgrind" OCLGRIND_LOG="$report" OCLGRIND_MAX_ERRORS=20 "$@"
     if [ -s "$report" ]; then
@@ -103,52 +103,49 @@ sys.exit(not ("rusticl" in names and "Portable Computing Language" in names))
 
 # ---- vendors' compilers ----
 
-vendors_compile()
+# All sizes, in every specialisation; the list of these is for the vendors' compilers.
+op_tests()
 {
     list=$build/check/kernels.txt
     rm -f "$list"
-    CLARET_TEST_KERNEL_LIST="$list" CLARET_TEST_CACHE="$build/tests/cache/kernels" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops" >/dev/null
+    CLARET_TEST_KERNEL_LIST="$list" OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_ops"
     for width in 1 4 8 16; do # those that claret-bench alone uses
         echo "bench bench_fma -cl-std=CL1.2 -DWIDTH=$width"
     done >>"$list"
     cat "$root/tools/gpu_kernels.txt" >>"$list"
+}
+
+vendors_compile()
+{
     require=--require
     [ "$(uname -m)" = x86_64 ] || require=
     # shellcheck disable=SC2086
-    python3 "$root/tools/vendor_check.py" "$list" $require --report "$build/check/vendors.txt" \
+    python3 "$root/tools/vendor_check.py" "$build/check/kernels.txt" $require --report "$build/check/vendors.txt" \
         --markdown "$build/check/vendors.md"
 }
 
-full()
+# ---- lanes: what runs on one core each ----
+
+sizes_lane()
 {
-    echo "== full: style"
-    run "clang-format" formatting
-    run "shellcheck" scripts
-    run "includes" python3 "$root/tests/check_includes.py" "$root"
-    run "public headers alone, C and C++" headers
-    echo "== full: vendors' offline compilers"
-    run "NVIDIA, AMD, Intel" vendors_compile
-    tail -n 1 "$logs/NVIDIA--AMD--Intel.log"
-    echo "== full: compilers"
-    run "gcc, no warning" strict gcc
-    run "clang, no warning" strict clang-15
-    suites "clang: host suite" "$build-clang-15" --suite host
-    echo "== full: sanitizers"
-    run "address and undefined: build" sanitized_build
-    suites "address and undefined: host and cli suites" "$build-sanitized" --suite host --suite cli
-    run "address and undefined: op tests" env OCL_ICD_VENDORS="$vendors/pocl" \
-        "$build-sanitized/tests/test_ops" --small
-    run "address and undefined: golden" env OCL_ICD_VENDORS="$vendors/pocl" \
-        "$build-sanitized/tests/test_golden" nesterov
-    echo "== full: valgrind, Oclgrind"
+    run "op tests, all sizes" op_tests
+    run "steps, all sizes" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_steps"
+    run "NVIDIA, AMD, Intel compilers" vendors_compile
     run "valgrind: a short training" valgrind_training
-    run "Oclgrind: races, accesses, API" oclgrind OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
-        "$build/tests/test_ops" --small
+}
+
+oclgrind_lane()
+{
     run "Oclgrind: uninitialised memory" oclgrind OCLGRIND_UNINITIALIZED=1 OCLGRIND_MAX_WGSIZE=32 \
         OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "$build/tests/test_ops" --small
-    echo "== full: rusticl beside PoCL"
+    run "Oclgrind: races, accesses, API" oclgrind OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
+        "$build/tests/test_ops" --small
+}
+
+platforms_lane()
+{
     run "both listed" both_listed
-    for platform in "Portable Computing" rusticl; do
+    for platform in rusticl "Portable Computing"; do
         run "$platform: op tests" on_both "$build/tests/test_ops" --small --platform "$platform"
     done
     IFS='
@@ -160,6 +157,31 @@ full()
     for device; do
         run "$device: 50 golden steps" on_both "$build/tests/test_golden" simplecnn 50 "$device"
     done
+    run "address and undefined: op tests" env OCL_ICD_VENDORS="$vendors/pocl" \
+        "$build-sanitized/tests/test_ops" --small
+    run "address and undefined: golden" env OCL_ICD_VENDORS="$vendors/pocl" \
+        "$build-sanitized/tests/test_golden" nesterov
+}
+
+full()
+{
+    echo "== full: style"
+    run "clang-format" formatting
+    run "shellcheck" scripts
+    run "includes" python3 "$root/tests/check_includes.py" "$root"
+    run "public headers alone, C and C++" headers
+    echo "== full: compilers"
+    run "gcc, no warning" strict gcc
+    run "clang, no warning" strict clang-15
+    suites "clang: host suite" "$build-clang-15" --suite host
+    echo "== full: sanitizers"
+    run "address and undefined: build" sanitized_build
+    suites "address and undefined: host and cli suites" "$build-sanitized" --suite host --suite cli
+    echo "== full: all sizes and vendors' compilers; Oclgrind; rusticl beside PoCL"
+    lane sizes sizes_lane
+    lane oclgrind oclgrind_lane
+    lane platforms platforms_lane
+    join_lanes sizes oclgrind platforms
 }
 
 install_missing "$needs_full"

@@ -167,34 +167,39 @@ static struct problem problem_of(struct claret_emit *emit, const struct claret_n
     return problem;
 }
 
-/* A kernel of the problem's file, or of the plain one where it is for both. */
+/* Only what a kernel depends on is defined: programs are few. */
+enum { WITH_AFFINE = 1, WITH_ADD = 2, WITH_RELU = 4, WITH_LAYOUT = 8 };
+
 static struct claret_kernel_call *emit_kernel(struct claret_emit *emit, const struct problem *problem,
-                                              const char *what, const char *source, const char *entry)
+                                              const char *what, const char *source, const char *entry,
+                                              int with)
 {
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, source, entry);
-    claret_kernel_define(call, "CHANNELS", problem->channels);
-    claret_kernel_define(call, "PLANE", problem->plane);
-    claret_kernel_define(call, "PARTS", problem->parts);
-    claret_kernel_define(call, "CHUNK", problem->chunk);
-    claret_kernel_define(call, "AFFINE", problem->affine);
-    claret_kernel_define(call, "ADD", problem->add);
-    claret_kernel_define(call, "RELU", problem->relu);
-    if (strcmp(source, "batch_norm2d") != 0) {
-        claret_kernel_define(call, "LANES", problem->lanes);
-        claret_kernel_define(call, "PADDED", problem->padded);
-        claret_kernel_define(call, "PIXELS", problem->pixels);
-        return call;
-    }
-    claret_kernel_define(call, "LAST", problem->last);
-    if (problem->lanes) {
-        claret_kernel_define(call, "STRIDE", problem->padded);
-        claret_kernel_define(call, "INTERLEAVED", 0);
-    }
+    if (with & WITH_AFFINE)
+        claret_kernel_define(call, "AFFINE", problem->affine);
+    if (with & WITH_ADD)
+        claret_kernel_define(call, "ADD", problem->add);
+    if (with & WITH_RELU)
+        claret_kernel_define(call, "RELU", problem->relu);
+    if (with & WITH_LAYOUT)
+        claret_kernel_define(call, problem->lanes ? "LANES" : "LAST",
+                             problem->lanes ? problem->lanes : problem->last);
     return call;
+}
+
+/* SIZES, the last arguments of each kernel. */
+static void sizes(struct claret_kernel_call *call, const struct problem *problem)
+{
+    claret_kernel_int(call, problem->channels);
+    claret_kernel_int(call, problem->plane);
+    claret_kernel_int(call, problem->parts);
+    claret_kernel_int(call, problem->lanes ? problem->chunk : 0);
+    claret_kernel_int(call, problem->padded);
 }
 
 static void parts_range(struct claret_kernel_call *call, const struct problem *problem)
 {
+    sizes(call, problem);
     if (problem->lanes)
         claret_kernel_range(call, problem->parts, 1);
     else if (problem->last)
@@ -208,6 +213,7 @@ static void all_range(struct claret_emit *emit, struct claret_kernel_call *call,
 {
     int64_t count = problem->pixels * problem->channels;
     claret_kernel_int(call, count);
+    sizes(call, problem);
     if (problem->lanes)
         claret_kernel_range(call, (problem->pixels + problem->chunk - 1) / problem->chunk, 1);
     else
@@ -221,19 +227,20 @@ static void emit_statistics(struct claret_emit *emit, const struct claret_node *
     double count = (double)(problem->pixels * problem->channels);
     int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem->parts * problem->padded);
     struct claret_kernel_call *call =
-        emit_kernel(emit, problem, "statistics", problem->source, "batch_norm2d_parts");
+        emit_kernel(emit, problem, "statistics", problem->source, "batch_norm2d_parts", WITH_LAYOUT);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, input(node, STEP), 0);
     claret_kernel_tensor(call, parts, 0);
     parts_range(call, problem);
     claret_emit_cost(emit, 4 * count, 4 * count);
-    call = emit_kernel(emit, problem, "join", "batch_norm2d", "batch_norm2d_join");
+    call = emit_kernel(emit, problem, "join", "batch_norm2d", "batch_norm2d_join", 0);
     claret_kernel_tensor(call, parts, 0);
     claret_kernel_tensor(call, input(node, STEP), 0);
     for (int i = 1; i < 5; i++)
         claret_kernel_tensor(call, node->out[i], 0);
     claret_kernel_float(call, (float)node->attr[EPS].f);
     claret_kernel_float(call, (float)node->attr[MOMENTUM].f);
+    sizes(call, problem);
     claret_kernel_range(call, problem->channels, 64);
 }
 
@@ -243,8 +250,8 @@ static void emit_forward(struct claret_emit *emit, const struct claret_node *nod
     bool train = trains(node);
     if (train)
         emit_statistics(emit, node, &problem);
-    struct claret_kernel_call *call =
-        emit_kernel(emit, &problem, "normalise", problem.source, "batch_norm2d");
+    struct claret_kernel_call *call = emit_kernel(emit, &problem, "normalise", problem.source, "batch_norm2d",
+                                                  WITH_AFFINE | WITH_ADD | WITH_RELU | WITH_LAYOUT);
     claret_kernel_define(call, "TRAIN", train);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[problem.add], 0);
@@ -266,20 +273,22 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
     int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.channels), first = 1 + problem.add;
     double count = (double)(problem.pixels * problem.channels);
     struct claret_kernel_call *call =
-        emit_kernel(emit, &problem, "sums", problem.source, "batch_norm2d_dx_parts");
+        emit_kernel(emit, &problem, "sums", problem.source, "batch_norm2d_dx_parts", WITH_RELU | WITH_LAYOUT);
     for (int i = DY; i <= STAT; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, node->in[DX_STEP], 0);
     claret_kernel_tensor(call, parts, 0);
     parts_range(call, &problem);
     claret_emit_cost(emit, 4 * count, 4 * count * (2 + problem.relu));
-    call = emit_kernel(emit, &problem, "join", "batch_norm2d", "batch_norm2d_dx_join");
+    call = emit_kernel(emit, &problem, "join", "batch_norm2d", "batch_norm2d_dx_join", WITH_AFFINE);
     claret_kernel_tensor(call, parts, 0);
     claret_kernel_tensor(call, sums, 0);
     for (int i = 0; i < 2; i++)
         claret_kernel_tensor(call, problem.affine ? node->out[first + i] : sums, 0);
+    sizes(call, &problem);
     claret_kernel_range(call, problem.channels, 64);
-    call = emit_kernel(emit, &problem, "gradient", problem.source, "batch_norm2d_dx");
+    call = emit_kernel(emit, &problem, "gradient", problem.source, "batch_norm2d_dx",
+                       WITH_AFFINE | WITH_ADD | WITH_RELU | WITH_LAYOUT);
     for (int i = DY; i <= STAT; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, problem.affine ? node->in[DX_WEIGHT] : node->in[STAT], 0);

@@ -215,7 +215,8 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 struct gradient {
     struct claret_conv conv;
     int lanes, kv, mc;
-    int64_t ob, cg, groups, tiles, chunk, chunks, part;
+    int64_t ob, cg, groups, tiles, chunk, chunks;
+    int64_t segments, row, part; /* of a row of taps; its sums for one output channel; floats of a part */
 };
 
 static int64_t x_bytes(const struct claret_conv *conv, int64_t ob, int64_t cg)
@@ -257,8 +258,8 @@ static struct gradient gradient_problem(const struct claret_conv *conv,
         gradient.cg = ceil_div(gradient.cg / 2, 16) * 16;
     gradient.groups = ceil_div(conv->c, gradient.cg);
     gradient.tiles = ceil_div(conv->k, kt);
-    int64_t segments = conv->dilation[1] == 1 ? 1 : conv->s;
-    int64_t length = conv->s * gradient.cg / segments;
+    gradient.segments = conv->dilation[1] == 1 ? 1 : conv->s;
+    int64_t length = conv->s * gradient.cg / gradient.segments;
     int mc =
         length * gradient.kv <= room ? (int)length : claret_vector_split(length, room * 2 / 3 / gradient.kv);
     gradient.mc = (int)claret_param(params, "MC", mc);
@@ -267,7 +268,8 @@ static struct gradient gradient_problem(const struct claret_conv *conv,
     gradient.chunk = claret_param(params, "CHUNK", ceil_div(conv->n, wanted < conv->n ? wanted : conv->n));
     gradient.chunk = gradient.chunk < conv->n ? gradient.chunk : conv->n;
     gradient.chunks = ceil_div(conv->n, gradient.chunk);
-    gradient.part = conv->r * segments * ceil_div(length, gradient.mc) * gradient.mc * kt + kt;
+    gradient.row = gradient.segments * ceil_div(length, gradient.mc) * gradient.mc;
+    gradient.part = (conv->r * gradient.row + 1) * kt;
     return gradient;
 }
 
@@ -287,29 +289,6 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
            claret_vector_workspace(problem->device, part_floats(&gradient), reason);
 }
 
-static void gradient_defines(struct claret_kernel_call *call, const struct gradient *gradient, bool bias,
-                             bool mask)
-{
-    const struct claret_conv *conv = &gradient->conv;
-    claret_kernel_define(call, "LANES", gradient->lanes);
-    claret_kernel_define(call, "N", conv->n);
-    claret_kernel_define(call, "C", conv->c);
-    claret_kernel_define(call, "K", conv->k);
-    claret_kernel_define(call, "H", conv->h);
-    claret_kernel_define(call, "W", conv->w);
-    claret_kernel_define(call, "OH", conv->oh);
-    claret_kernel_define(call, "OW", conv->ow);
-    conv_defines(call, conv);
-    claret_kernel_define(call, "HAS_BIAS", bias);
-    claret_kernel_define(call, "MASK", mask);
-    claret_kernel_define(call, "CG", gradient->cg);
-    claret_kernel_define(call, "CHUNK", gradient->chunk);
-    claret_kernel_define(call, "CHUNKS", gradient->chunks);
-    claret_kernel_define(call, "MC", gradient->mc);
-    claret_kernel_define(call, "KV", gradient->kv);
-    claret_kernel_define(call, "OB", gradient->ob);
-}
-
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
@@ -321,7 +300,21 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, elements);
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "weights", "conv2d_direct_dw", "conv2d_direct_dw");
-    gradient_defines(call, &gradient, bias, mask >= 0);
+    claret_kernel_define(call, "LANES", gradient.lanes);
+    claret_kernel_define(call, "N", conv.n);
+    claret_kernel_define(call, "C", conv.c);
+    claret_kernel_define(call, "K", conv.k);
+    claret_kernel_define(call, "H", conv.h);
+    claret_kernel_define(call, "W", conv.w);
+    claret_kernel_define(call, "OH", conv.oh);
+    claret_kernel_define(call, "OW", conv.ow);
+    conv_defines(call, &conv);
+    claret_kernel_define(call, "MASK", mask >= 0);
+    claret_kernel_define(call, "CG", gradient.cg);
+    claret_kernel_define(call, "CHUNK", gradient.chunk);
+    claret_kernel_define(call, "MC", gradient.mc);
+    claret_kernel_define(call, "KV", gradient.kv);
+    claret_kernel_define(call, "OB", gradient.ob);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, mask >= 0 ? mask : node->in[1], 0);
@@ -331,10 +324,20 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
                      4.0 * (double)(conv.n * (conv.c * conv.h * conv.w +
                                               conv.k * conv.oh * conv.ow * (mask >= 0 ? 2 : 1))));
     call = claret_emit_kernel(emit, "sum", "conv2d_direct_dw", "conv2d_direct_dw_sum");
-    gradient_defines(call, &gradient, bias, mask >= 0);
+    claret_kernel_define(call, "HAS_BIAS", bias);
     claret_kernel_tensor(call, parts, 0);
     claret_kernel_tensor(call, node->out[0], 0);
     claret_kernel_tensor(call, node->out[bias], 0);
+    claret_kernel_int(call, conv.k);
+    claret_kernel_int(call, conv.c);
+    claret_kernel_int(call, conv.r * conv.s);
+    claret_kernel_int(call, conv.s);
+    claret_kernel_int(call, gradient.kv * gradient.lanes);
+    claret_kernel_int(call, gradient.cg);
+    claret_kernel_int(call, gradient.row);
+    claret_kernel_int(call, gradient.segments == 1 ? gradient.cg : gradient.row / gradient.segments);
+    claret_kernel_int(call, gradient.part);
+    claret_kernel_int(call, gradient.chunks);
     claret_kernel_range3(call, gradient.tiles, conv.c, 1, 1);
     claret_emit_cost(emit, (double)elements, 4.0 * (double)elements);
 }

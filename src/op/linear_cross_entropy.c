@@ -72,17 +72,20 @@ static struct problem problem_of(struct claret_emit *emit, int x, int64_t output
 static void defines(struct claret_kernel_call *call, const struct problem *problem, bool bias, int64_t images)
 {
     claret_kernel_define(call, "LANES", problem->lanes);
-    claret_kernel_define(call, "N", problem->n);
-    claret_kernel_define(call, "F", problem->f);
     claret_kernel_define(call, "O", problem->o);
     claret_kernel_define(call, "OT", problem->tile);
     claret_kernel_define(call, "HAS_BIAS", bias);
     claret_kernel_define(call, "IMAGES", images);
 }
 
-/* Images' logits: by `entry`, whose arguments are the node's first `in_count` inputs and its outputs. */
-static void emit_logits(struct claret_emit *emit, const struct claret_node *node, const char *what,
-                        const char *entry)
+static void size_defines(struct claret_kernel_call *call, const struct problem *problem)
+{
+    claret_kernel_define(call, "N", problem->n);
+    claret_kernel_define(call, "F", problem->f);
+}
+
+/* Images' logits, and with `loss` what comes of them. */
+static void emit_logits(struct claret_emit *emit, const struct claret_node *node, bool loss)
 {
     const struct claret_device_desc *device = claret_emit_device(emit);
     int64_t outputs = node->attr[CLARET_LINEAR_OUT_FEATURES].i[0];
@@ -91,10 +94,14 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
     int64_t images =
         claret_emit_tunable(emit, "IMAGES", share >= 2 * FORWARD_IMAGES ? FORWARD_IMAGES : FEW_IMAGES);
     struct problem problem = problem_of(emit, node->in[0], outputs, claret_vector_tile(device) / (int)images);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, what, "linear_cross_entropy", entry);
+    struct claret_kernel_call *call = claret_emit_kernel(
+        emit, loss ? "linear+loss" : "linear", "linear_cross_entropy", loss ? "linear_loss" : "linear_rows");
     bool bias = node->in_count > 2 && node->in[2] >= 0;
     defines(call, &problem, bias, images);
-    claret_kernel_define(call, "RELU", claret_linear_has_relu(node));
+    if (loss)
+        size_defines(call, &problem);
+    else
+        claret_kernel_define(call, "RELU", claret_linear_has_relu(node));
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bias ? node->in[2] : node->in[1], 0);
@@ -102,6 +109,10 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
         claret_kernel_tensor(call, node->in[i], 0);
     for (int i = 0; i < node->out_count; i++)
         claret_kernel_tensor(call, node->out[i], 0);
+    if (!loss) {
+        claret_kernel_int(call, problem.n);
+        claret_kernel_int(call, problem.f);
+    }
     claret_kernel_range(call, (problem.n + images - 1) / images, 1);
     claret_emit_cost(emit, 2.0 * (double)problem.n * (double)problem.f * (double)problem.o,
                      4.0 * (double)(problem.n * problem.f + problem.f * problem.o));
@@ -109,7 +120,7 @@ static void emit_logits(struct claret_emit *emit, const struct claret_node *node
 
 static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_logits(emit, node, "linear+loss", "linear_loss");
+    emit_logits(emit, node, true);
 }
 
 static const struct claret_tunable forward_tunables[] = {
@@ -156,7 +167,7 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
 
 static void rows_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_logits(emit, node, "linear", "linear_rows");
+    emit_logits(emit, node, false);
 }
 
 /* A GEMM's packing pays with many images and outputs. */
@@ -198,6 +209,7 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
         claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
     int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
     defines(call, &problem, bias, claret_emit_tunable(emit, "IMAGES", normal));
+    size_defines(call, &problem);
     claret_kernel_define(call, "HAS_DX", dx >= 0);
     claret_sgd_gradient_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
