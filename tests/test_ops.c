@@ -1,8 +1,9 @@
 /* Every node of every case on a device, by every solver, against the reference: values, NaN, bytes beside the
  * tensors, and the same bits twice.
  *
- *     test_ops [--small] [--case NAME] [--device SEL] [--platform SEL]
+ *     test_ops [--small] [--once] [--case NAME] [--device SEL] [--platform SEL]
  *
+ * --once: without the second run, for emulators, which are slow and could not but give the same bits.
  * Exit 0: all right; 1: not; 77: no device. With CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for
  * each kernel that was launched: its source, entry and build options. Programs are kept by the driver alone:
  * to ask for a binary costs PoCL another compilation. */
@@ -27,7 +28,7 @@
 
 struct tester {
     struct claret_rt *rt;
-    bool small;
+    bool small, once;
     const char *only;
     FILE *list;
     struct claret_text listed; /* lines, each once */
@@ -217,6 +218,8 @@ static void check_node(struct op_test *test, int index, struct config *config)
         snprintf(what, sizeof what, "changed what is not its own: %s", where);
         fail(test, node, config->name, what);
     }
+    if (test->tester->once)
+        return;
     if (claret_node_run_execute(run, index, test->values) != CLARET_OK) {
         fail(test, node, config->name, claret_error());
         return;
@@ -513,6 +516,8 @@ static bool parse_arguments(int argc, char **argv, struct tester *tester, struct
                                                                  : NULL;
         if (strcmp(argv[i], "--small") == 0)
             tester->small = true;
+        else if (strcmp(argv[i], "--once") == 0)
+            tester->once = true;
         else if (text && i + 1 < argc)
             *text = argv[++i];
         else
@@ -528,7 +533,7 @@ int main(int argc, char **argv)
     const char *list = getenv("CLARET_TEST_KERNEL_LIST");
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse_arguments(argc, argv, &tester, &options)) {
-        printf("usage: test_ops [--small] [--case NAME] [--device SEL] [--platform SEL]\n");
+        printf("usage: test_ops [--small] [--once] [--case NAME] [--device SEL] [--platform SEL]\n");
         return 2;
     }
     claret_set_log(show_log, NULL);

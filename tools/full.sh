@@ -137,9 +137,9 @@ sizes_lane()
 oclgrind_lane()
 {
     run "Oclgrind: uninitialised memory" oclgrind OCLGRIND_UNINITIALIZED=1 OCLGRIND_MAX_WGSIZE=32 \
-        OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "$build/tests/test_ops" --small
+        OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "$build/tests/test_ops" --small --once
     run "Oclgrind: races, accesses, API" oclgrind OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
-        "$build/tests/test_ops" --small
+        "$build/tests/test_ops" --small --once
 }
 
 platforms_lane()
