@@ -23,7 +23,21 @@ void take_header(__global const uint *header, __global uint *step)
     }
 }
 
+/* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */
+__global const uchar *image_of(__global const uchar *slot, int images_at, __global const uchar *data, int n,
+                               ulong image_bytes);
+__global const uchar *image_of(__global const uchar *slot, int images_at, __global const uchar *data, int n,
+                               ulong image_bytes)
+{
+    __global const uchar *images = slot + images_at;
+    if (((__global const uint *)slot)[4])
+        return data + ((__global const uint *)images)[n] * image_bytes;
+    return images + n * image_bytes;
+}
+
 #ifdef WQ
+#define IMAGE_BYTES ((ulong)C * H * W * (IMAGES_F32 ? 4 : 1))
+
 /* v / d, rounded correctly, from 1 / d (src/op/batch.c). */
 float divide(float v, float d, float reciprocal);
 float divide(float v, float d, float reciprocal)
@@ -36,17 +50,19 @@ float divide(float v, float d, float reciprocal)
  * and splits the columns by their remainder by Q inside padding PH, PW, as split_columns does: overwrites xs
  * (N, C, HP, Q, WQ), labels (N) and the step's words. Defines: C, H, W, HP, WQ, Q, PH, PW. Items: (N * C). */
 __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_TENSOR(float, table),
-                              TENSOR(float, xs), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at)
+                              CONST_TENSOR(uchar, data), TENSOR(float, xs), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at)
 {
     USE_CONST(uchar, stage);
     USE(uint, step);
     USE_CONST(float, table);
+    USE_CONST(uchar, data);
     USE(float, xs);
     USE(int, labels);
     const int item = get_global_id(0), n = item / C, c = item % C;
     __global const uchar *slot = stage + (ulong)step[STEP_SLOT] * slot_bytes;
     __global const uint *header = (__global const uint *)slot;
     const bool there = n < (int)header[0];
+    __global const uchar *image = there ? image_of(slot, images_at, data, n, IMAGE_BYTES) : slot;
     xs += (ulong)item * HP * Q * WQ;
     float line[PW + W + Q * WQ]; /* a row with its padding, and more zeros than the last phase reads */
     for (int w = 0; w < PW + W + Q * WQ; w++)
@@ -57,13 +73,13 @@ __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CO
                 xs[w] = 0.0f;
             continue;
         }
-        const ulong at = ((ulong)item * H + h) * W;
+        const int at = (c * H + h) * W;
 #if IMAGES_F32
-        __global const float *row = (__global const float *)(slot + images_at) + at;
+        __global const float *row = (__global const float *)image + at;
         for (int w = 0; w < W; w++)
             line[PW + w] = row[w];
 #else
-        __global const uchar *row = slot + images_at + at;
+        __global const uchar *row = image + at;
         __global const float *channel = table + c * TABLE_ROW;
         if (channel[259] != 0.0f) {
             const float mean = channel[256], deviation = channel[257], reciprocal = channel[258];
@@ -94,16 +110,17 @@ __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CO
 }
 #endif
 
-/* Reads slot step[STEP_SLOT] of the stage (src/op/batch.h: header, labels, images) and overwrites x (N, C, P),
+/* Reads slot step[STEP_SLOT] of the stage (src/op/batch.h: header, labels, images or their numbers in data) and overwrites x (N, C, P),
  * labels (N) and the step's words COUNT, LR, FIRST; LOSS_* where the header asks. Rows from the true batch size on
  * become zero. P = height * width. Items: (P, C, N). */
 __kernel void batch_load(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_TENSOR(float, table),
-                         TENSOR(float, x), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at,
+                         CONST_TENSOR(uchar, data), TENSOR(float, x), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at,
                          int channels, int plane)
 {
     USE_CONST(uchar, stage);
     USE(uint, step);
     USE_CONST(float, table);
+    USE_CONST(uchar, data);
     USE(float, x);
     USE(int, labels);
     const int p = get_global_id(0), c = get_global_id(1), n = get_global_id(2);
@@ -112,16 +129,17 @@ __kernel void batch_load(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_T
     __global const uchar *slot = stage + (ulong)step[STEP_SLOT] * slot_bytes;
     __global const uint *header = (__global const uint *)slot;
     const uint count = header[0];
-    const ulong at = ((ulong)n * channels + c) * plane + p;
     float value = 0.0f;
+    if (n < (int)count) {
+        const ulong size = IMAGES_F32 ? 4 : 1, at = (ulong)c * plane + p;
+        __global const uchar *image = image_of(slot, images_at, data, n, size * channels * plane);
 #if IMAGES_F32
-    if (n < (int)count)
-        value = ((__global const float *)(slot + images_at))[at];
+        value = ((__global const float *)image)[at];
 #else
-    if (n < (int)count)
-        value = table[c * TABLE_ROW + slot[images_at + at]];
+        value = table[c * TABLE_ROW + image[at]];
 #endif
-    x[at] = value;
+    }
+    x[((ulong)n * channels + c) * plane + p] = value;
     if (p == 0 && c == 0)
         labels[n] = n < (int)count ? ((__global const int *)(slot + labels_at))[n] : 0;
     if (p == 0 && c == 0 && n == 0)

@@ -21,11 +21,12 @@ struct ends {
     double *step; /* the words in `values` */
 };
 
-static void begin(struct ends *ends, bool training, bool f32_images)
+/* `resident`: bytes of a data set on the device. */
+static void begin_resident(struct ends *ends, bool training, bool f32_images, int64_t resident)
 {
     static const char text[] = "input 3 7 9\nflatten\nlinear out_features=2\n";
     const struct claret_graph_options options = {
-        .batch = BATCH, .training = training, .f32_images = f32_images};
+        .batch = BATCH, .training = training, .f32_images = f32_images, .resident = resident};
     struct claret_plan_options plan_options = {.guard = 128};
     *ends = (struct ends){.rt = fixture_open(NULL, NULL)};
     plan_options.device = claret_rt_device(ends->rt);
@@ -35,6 +36,11 @@ static void begin(struct ends *ends, bool training, bool f32_images)
     ends->values = claret_values_create(ends->graph);
     assert_non_null(ends->values);
     ends->step = ends->values->at[ends->graph->step];
+}
+
+static void begin(struct ends *ends, bool training, bool f32_images)
+{
+    begin_resident(ends, training, f32_images, 0);
 }
 
 static void end(struct ends *ends)
@@ -173,6 +179,50 @@ static void test_load_short(void **state)
     load(true, true, BATCH - 1);
 }
 
+/* The slot has numbers of images, which lie in the data set; with the word of its header 0 it has images. */
+static void test_load_resident(void **state)
+{
+    (void)state;
+    enum { SET = 9 };
+    struct ends ends;
+    struct claret_rng rng;
+    struct claret_stage_header header = {.count = BATCH - 1, .lr = 0.1f, .resident = 1};
+    struct claret_stage_layout layout;
+    claret_stage_layout(BATCH, IMAGE, 1, &layout);
+    begin_resident(&ends, true, false, SET * IMAGE);
+    claret_rng_init(&rng, 3, CLARET_STREAM_SHAPES, 0);
+    fill_table(&ends, true, &rng);
+    double *data = ends.values->at[ends.graph->data], *x = ends.values->at[ends.graph->input];
+    const double *table = ends.values->at[ends.graph->table];
+    for (int i = 0; i < SET * IMAGE; i++)
+        data[i] = claret_rng_below(&rng, 256);
+    fill_stage(&ends, false, &header);
+    for (int slot = 0; slot < layout.slots; slot++)
+        for (uint32_t n = 0; n + 1 < BATCH; n++) {
+            uint32_t number = (2 * n + (uint32_t)slot) % SET;
+            put(ends.values->at[ends.graph->stage] + (size_t)slot * layout.slot + layout.images + n * 4,
+                &number, 4);
+        }
+    for (int slot = 0; slot < layout.slots; slot++) {
+        ends.step[CLARET_STEP_SLOT] = slot;
+        run(&ends, false);
+        claret_node_run_output(&ends.run, ends.graph->input, ends.values, x);
+        for (int n = 0; n < BATCH; n++)
+            for (int i = 0; i < IMAGE; i++) {
+                double byte = data[(2 * n + slot) % SET * IMAGE + i];
+                double want = n + 1 < BATCH ? table[i / PLANE * CLARET_TABLE_ROW + (int)byte] : 0;
+                if (!(x[n * IMAGE + i] == want))
+                    fail_msg("slot %d, image %d, value %d is %g, not %g", slot, n, i, x[n * IMAGE + i], want);
+            }
+    }
+    header.resident = 0;
+    fill_stage(&ends, false, &header);
+    ends.step[CLARET_STEP_SLOT] = 1;
+    run(&ends, false);
+    check_load(&ends, false, 1, BATCH - 1);
+    end(&ends);
+}
+
 static void test_reset(void **state)
 {
     (void)state;
@@ -271,10 +321,10 @@ static void test_evaluation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),        cmocka_unit_test(test_load_short),
-        cmocka_unit_test(test_reset),       cmocka_unit_test(test_window),
-        cmocka_unit_test(test_long_window), cmocka_unit_test(test_bad_step),
-        cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_load),       cmocka_unit_test(test_load_resident),
+        cmocka_unit_test(test_load_short), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_window),     cmocka_unit_test(test_long_window),
+        cmocka_unit_test(test_bad_step),   cmocka_unit_test(test_evaluation),
     };
     int status = fixture_begin();
     if (status)

@@ -123,6 +123,40 @@ static void test_same_for_all_workers(void **state)
     }
 }
 
+/* Of a set on the device: the images' numbers in place of the images, in the same order, with the same
+ * labels. */
+static void test_resident(void **state)
+{
+    struct claret_loader_options options = {
+        .batch = 10, .workers = 2, .shuffle = true, .seed = 3, .epochs = 2, .ahead = 3};
+    struct claret_dataset *dataset = make_dataset(CLARET_U8);
+    struct claret_loader *images = make_loader(dataset, &options), *numbers;
+    struct claret_stage_layout layout;
+
+    (void)state;
+    options.resident = true;
+    numbers = make_loader(dataset, &options);
+    claret_stage_layout(options.batch, PIXELS, 1, &layout);
+    for (;;) {
+        struct claret_batch a = next(images), b = next(numbers);
+        assert_int_equal(a.slot == NULL, b.slot == NULL);
+        if (!a.slot)
+            break;
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.slot + layout.labels, b.slot + layout.labels, (size_t)options.batch * 4);
+        for (int i = 0; i < a.count; i++) {
+            uint32_t number;
+            memcpy(&number, b.slot + layout.images + (size_t)i * 4, 4);
+            assert_int_equal(a.slot[layout.images + (size_t)i * PIXELS], number + 1);
+        }
+        claret_loader_release(images, &a);
+        claret_loader_release(numbers, &b);
+    }
+    claret_loader_destroy(images);
+    claret_loader_destroy(numbers);
+    claret_dataset_destroy(dataset);
+}
+
 /* The order itself is pinned: by the permutation of (seed, epoch). */
 static void test_order(void **state)
 {
@@ -289,9 +323,13 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_for_all_workers),    cmocka_unit_test(test_order),
-        cmocka_unit_test(test_no_shuffle_and_limits),   cmocka_unit_test(test_held_slots),
-        cmocka_unit_test(test_destroyed_in_the_middle), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_same_for_all_workers),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_no_shuffle_and_limits),
+        cmocka_unit_test(test_held_slots),
+        cmocka_unit_test(test_destroyed_in_the_middle),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,9 @@ enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset
  * rounded as PyTorch's ToTensor and Normalize round in float32. */
 void claret_dataset_table(const struct claret_dataset *dataset, float *table /* (channels, 256) */);
 
-/* Makes slots (op/batch.h: labels and images; the header is the session's) in the order of the epochs,
- * ahead of their use, on `workers` threads (0: in the caller's). The order depends on seed and epoch alone.
+/* Makes slots (op/batch.h: labels and images, or these' numbers; the header is the session's) in the order of
+ * the epochs, ahead of their use, on `workers` threads (0: in the caller's). The order depends on seed and
+ * epoch alone.
  */
 struct claret_loader;
 struct claret_loader_options {
@@ -63,6 +64,7 @@ struct claret_loader_options {
     size_t epochs, max_steps;             /* max_steps over all epochs, 0: no limit */
     int ahead;                            /* slots ready or in use at once, at least 2 */
     bool any_size;                        /* the set may be smaller than a batch */
+    bool resident;                        /* the set lives on the device: slots have its images' numbers */
     const struct claret_augment *augment; /* done to the images (data/augment.h), copied; NULL: nothing */
 };
 struct claret_batch {

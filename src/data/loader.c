@@ -93,8 +93,14 @@ static enum claret_status fill(struct claret_loader *loader, size_t batch, int s
     int32_t *labels = (int32_t *)(memory + loader->layout.labels); /* (batch) */
     size_t count = (size_t)true_count(loader, batch), unused = (size_t)loader->options.batch - count;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         labels[i] = dataset->labels[indices[i]];
+    if (loader->options.resident) {
+        memset(labels + count, 0, unused * sizeof(*labels));
+        memcpy(images, indices, count * sizeof(*indices));
+        return CLARET_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
         CLARET_TRY(
             fetch(loader, batch / loader->steps_per_epoch, indices[i], images + i * dataset->image_bytes));
     }

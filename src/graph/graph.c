@@ -225,6 +225,10 @@ static enum claret_status add_sources(struct claret_build *build)
     if (bytes)
         graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
                                                claret_shape2(in[0], CLARET_TABLE_ROW));
+    graph->data = -1;
+    if (build->options->resident)
+        graph->data = claret_build_add_tensor(build, "data", CLARET_HOME_DATA, CLARET_DTYPE_U8,
+                                              claret_shape1(build->options->resident));
     graph->all_params =
         claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32, claret_shape1(0));
     graph->all_grads = graph->all_state = graph->all_buffers = -1;
@@ -240,9 +244,9 @@ static enum claret_status add_sources(struct claret_build *build)
     graph->labels = claret_build_add_tensor(build, "labels", CLARET_HOME_ARENA, CLARET_DTYPE_I32,
                                             claret_shape1(graph->batch));
     struct claret_node *node = claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
-    memcpy(node->in, (int[]){graph->stage, graph->step, graph->table}, 3 * sizeof(int));
+    memcpy(node->in, (int[]){graph->stage, graph->step, graph->table, graph->data}, 4 * sizeof(int));
     memcpy(node->out, (int[]){graph->input, graph->labels, graph->step}, 3 * sizeof(int));
-    node->in_count = 3;
+    node->in_count = 4;
     node->out_count = 3;
     return CLARET_OK;
 }

@@ -15,6 +15,7 @@ struct claret_graph_options {
     bool fuse_update;   /* nodes that can apply the update to their parameters do */
     bool channels_last; /* ops that can work on images (N, H, W, C) do */
     bool f32_images;    /* batches come as float32, else uint8 */
+    int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
     double momentum, dampening, weight_decay;
     bool nesterov;
 };
@@ -29,6 +30,7 @@ struct claret_graph {
     int tensor_count, node_count;
     /* Tensor ids; -1 where the graph has none. */
     int step, stage, table;    /* whole buffers */
+    int data;                  /* the data set on the device */
     int input, labels, logits; /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes),
                                   logits -1: they stay inside a fused loss */
     int losses, input_grad;    /* (N) per image; (N,C,H,W) */

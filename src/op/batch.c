@@ -53,7 +53,8 @@ void claret_stage_table(const float *values, const float *mean, const float *std
     }
 }
 
-/* in: stage (uint8, all slots), step, table (channels, CLARET_TABLE_ROW), -1: images are float32
+/* in: stage (uint8, all slots), step, table (channels, CLARET_TABLE_ROW), -1: images are float32, data (uint8,
+ * all images), -1: they come in the stage
  * out: x (N, C, H, W), labels (N), step (its words COUNT, LR, FIRST, LOSS_*) */
 static void load_arguments(struct claret_kernel_call *call, const struct claret_node *node, int64_t batch,
                            int64_t image)
@@ -65,6 +66,7 @@ static void load_arguments(struct claret_kernel_call *call, const struct claret_
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, bytes ? node->in[2] : node->in[1], 0);
+    claret_kernel_tensor(call, node->in[3] >= 0 ? node->in[3] : node->in[0], 0);
     claret_kernel_tensor(call, node->out[0], 0);
     claret_kernel_tensor(call, node->out[1], 0);
     claret_kernel_int(call, (int64_t)layout.slot);

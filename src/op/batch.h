@@ -1,7 +1,8 @@
 /* How a batch travels: the layout of one slot of the stage buffer, shared by loader, session and cl/batch.cl.
  *
  * A slot is: header (claret_stage_header, CLARET_STAGE_HEADER bytes), labels (int32, N), images (N, C, H, W)
- * as uint8 or float32, each part starting at a multiple of 128 bytes, the whole rounded up likewise. */
+ * as uint8 or float32, each part starting at a multiple of 128 bytes, the whole rounded up likewise. Where
+ * the data set lives on the device, the slot has in place of the images their numbers in it (uint32, N). */
 #ifndef CLARET_OP_BATCH_H
 #define CLARET_OP_BATCH_H
 
@@ -20,6 +21,7 @@ struct claret_stage_header {
     float lr;            /* learning rate of this step */
     uint32_t first;      /* 1: the optimizer's first step (momentum starts as the gradient) */
     uint32_t reset_loss; /* 1: the loss window starts anew with this step */
+    uint32_t resident;   /* 1: the slot has numbers of images in the data set on the device */
 };
 
 struct claret_stage_layout {

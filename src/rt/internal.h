@@ -101,6 +101,8 @@ struct claret_rt_driver {
     void (*close)(struct claret_rt *rt);
     enum claret_status (*pool_create)(struct claret_pool *pool);
     void (*pool_destroy)(struct claret_pool *pool);
+    enum claret_status (*attach)(struct claret_pool *pool, int buffer, const void *memory, uint64_t bytes);
+    void (*detach)(struct claret_pool *pool, int buffer);
     enum claret_status (*clear)(struct claret_pool *pool);
     enum claret_status (*read)(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                void *data);
@@ -190,6 +192,8 @@ enum claret_status claret_exec_gemm_where(const struct claret_exec *exec, const 
 /* Of the OpenCL driver's table. */
 enum claret_status claret_cl_pool_create(struct claret_pool *pool);
 void claret_cl_pool_destroy(struct claret_pool *pool);
+enum claret_status claret_cl_attach(struct claret_pool *pool, int buffer, const void *memory, uint64_t bytes);
+void claret_cl_detach(struct claret_pool *pool, int buffer);
 enum claret_status claret_cl_clear(struct claret_pool *pool);
 enum claret_status claret_cl_read(struct claret_pool *pool, int buffer, uint64_t offset, uint64_t bytes,
                                   void *data);

@@ -43,6 +43,22 @@ static void null_pool_destroy(struct claret_pool *pool)
         free(pool->memory[i]);
 }
 
+static enum claret_status null_attach(struct claret_pool *pool, int buffer, const void *memory,
+                                      uint64_t bytes)
+{
+    pool->memory[buffer] = malloc((size_t)pool->bytes[buffer]);
+    if (!pool->memory[buffer])
+        return claret_no_memory();
+    memcpy(pool->memory[buffer], memory, (size_t)bytes);
+    return CLARET_OK;
+}
+
+static void null_detach(struct claret_pool *pool, int buffer)
+{
+    free(pool->memory[buffer]);
+    pool->memory[buffer] = NULL;
+}
+
 static enum claret_status null_clear(struct claret_pool *pool)
 {
     for (int i = 0; i < pool->count; i++)
@@ -138,6 +154,8 @@ const struct claret_rt_driver claret_rt_null = {
     .close = null_close,
     .pool_create = null_pool_create,
     .pool_destroy = null_pool_destroy,
+    .attach = null_attach,
+    .detach = null_detach,
     .clear = null_clear,
     .read = null_read,
     .write = null_write,

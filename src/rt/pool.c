@@ -43,6 +43,24 @@ void claret_pool_destroy(struct claret_pool *pool)
     free(pool);
 }
 
+enum claret_status claret_pool_attach(struct claret_pool *pool, int buffer, const void *memory,
+                                      uint64_t bytes)
+{
+    if (buffer < 0 || buffer >= pool->count || pool->bytes[buffer])
+        return claret_fail(CLARET_INTERNAL, "buffer %d of %d has its memory already", buffer, pool->count);
+    pool->bytes[buffer] = (bytes + 3) / 4 * 4; /* as plans count; what is past the end is never read */
+    enum claret_status status = pool->rt->driver->attach(pool, buffer, memory, bytes);
+    if (status != CLARET_OK)
+        pool->bytes[buffer] = 0;
+    return status;
+}
+
+void claret_pool_detach(struct claret_pool *pool, int buffer)
+{
+    pool->rt->driver->detach(pool, buffer);
+    pool->bytes[buffer] = 0;
+}
+
 enum claret_status claret_pool_clear(struct claret_pool *pool)
 {
     return pool->rt->driver->clear(pool);
@@ -185,6 +203,33 @@ static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
     }
     claret_cl_created(CLARET_CL_BUFFER);
     return clear_buffer(pool, buffer);
+}
+
+enum claret_status claret_cl_attach(struct claret_pool *pool, int buffer, const void *memory, uint64_t bytes)
+{
+    struct claret_rt *rt = pool->rt;
+    void *shared = (void *)(uintptr_t)memory; /* read only, but OpenCL takes no such pointer */
+    cl_int code;
+    pool->buffers[buffer] =
+        clCreateBuffer(rt->context, CL_MEM_READ_ONLY | (rt->desc.unified ? CL_MEM_USE_HOST_PTR : 0),
+                       (size_t)bytes, rt->desc.unified ? shared : NULL, &code);
+    if (code != CL_SUCCESS) {
+        pool->buffers[buffer] = NULL;
+        return out_of_memory(pool, buffer, code, "clCreateBuffer");
+    }
+    claret_cl_created(CLARET_CL_BUFFER);
+    enum claret_status status = CLARET_OK;
+    if (!rt->desc.unified)
+        status = claret_cl_write(pool, buffer, 0, bytes, memory);
+    if (status != CLARET_OK)
+        claret_cl_release_buffer(&pool->buffers[buffer]);
+    return status;
+}
+
+void claret_cl_detach(struct claret_pool *pool, int buffer)
+{
+    clFinish(pool->rt->compute);
+    claret_cl_release_buffer(&pool->buffers[buffer]);
 }
 
 enum claret_status claret_cl_clear(struct claret_pool *pool)

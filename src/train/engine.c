@@ -72,10 +72,13 @@ static struct claret_plan_options plan_options(struct claret_session *session,
     return options;
 }
 
+/* `resident`: bytes of the data set on the device, 0: batches come in the stage. */
 static enum claret_status plan_for(struct claret_session *session, const struct claret_device_desc *device,
-                                   bool training, int64_t batch, struct claret_engine *engine)
+                                   bool training, int64_t batch, int64_t resident,
+                                   struct claret_engine *engine)
 {
     struct claret_graph_options graph = graph_options(session, device, training, batch);
+    graph.resident = resident;
     struct claret_plan_options options = plan_options(session, device);
     const int64_t *in = session->network->spec->input;
     engine->batch = batch;
@@ -121,7 +124,7 @@ static enum claret_status plan(struct claret_session *session, bool training, in
                                struct claret_engine *engine)
 {
     struct claret_device_desc device = device_of(session);
-    return plan_for(session, &device, training, batch, engine);
+    return plan_for(session, &device, training, batch, 0, engine);
 }
 
 /* CLBlast takes long to compile on some devices: it is tried only where a plan would use it. */
@@ -132,7 +135,7 @@ static enum claret_status probe_gemm(struct claret_session *session, bool traini
     bool needed = false;
     for (int kind = 0; kind < (training ? 2 : 1); kind++) {
         struct claret_engine trial = {0};
-        enum claret_status status = plan_for(session, &device, kind == 1, 1, &trial);
+        enum claret_status status = plan_for(session, &device, kind == 1, 1, 0, &trial);
         needed |= status == CLARET_OK && claret_plan_uses_gemm(trial.plan);
         claret_engine_finish(&trial);
     }
@@ -252,6 +255,50 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
     if (status == CLARET_OK && bytes > memory_limit(session))
         return refuse(session, training, bytes);
     return status;
+}
+
+/* ---- the data set on the device ---- */
+
+#define INDEX_BYTES 4 /* of an image's number, which has to fit in the image's place */
+
+static bool resides(struct claret_session *session, const struct claret_dataset *dataset)
+{
+    const struct claret_device_desc *device = claret_rt_device(session->rt);
+    uint64_t bytes = (uint64_t)dataset->count * dataset->image_bytes;
+    return dataset->element == CLARET_U8 && dataset->images && dataset->image_bytes >= INDEX_BYTES &&
+           bytes + CLARET_PLAN_SLACK <= device->max_alloc &&
+           pool_bytes(session->train.plan, session->eval.plan) + (device->unified ? 0 : bytes) <=
+               memory_limit(session);
+}
+
+enum claret_status claret_engine_reside(struct claret_session *session, const struct claret_dataset *dataset,
+                                        struct claret_engine *engine)
+{
+    struct claret_device_desc device = device_of(session);
+    size_t bytes = dataset->count * dataset->image_bytes;
+    if (!resides(session, dataset))
+        return CLARET_OK;
+    CLARET_TRY(plan_for(session, &device, true, session->train.batch, (int64_t)bytes, engine));
+    /* A device without room for it all the same has the batches sent. */
+    if (claret_pool_attach(session->pool, CLARET_HOME_DATA, dataset->images, bytes) != CLARET_OK) {
+        claret_error_clear();
+        claret_engine_finish(engine);
+        return CLARET_OK;
+    }
+    enum claret_status status = claret_exec_create(session->pool, engine->plan, &engine->exec);
+    if (status != CLARET_OK)
+        claret_engine_release(session, engine);
+    return status;
+}
+
+void claret_engine_release(struct claret_session *session, struct claret_engine *engine)
+{
+    if (!engine->plan)
+        return;
+    if (session->running == engine)
+        session->running = NULL;
+    claret_engine_finish(engine);
+    claret_pool_detach(session->pool, CLARET_HOME_DATA);
 }
 
 enum claret_status claret_options_devices(const struct claret_options *options,

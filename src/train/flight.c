@@ -125,11 +125,13 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
     struct claret_stage_header header = {.count = (uint32_t)count,
                                          .lr = (float)session->options->lr,
                                          .first = !session->stepped,
-                                         .reset_loss = engine == &session->train && session->reset_loss};
+                                         .reset_loss = engine->graph->training && session->reset_loss,
+                                         .resident = engine->graph->data >= 0};
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;
-    uint64_t bytes = engine->layout.images + (uint64_t)count * engine->layout.image;
+    uint64_t image = engine->graph->data >= 0 ? sizeof(uint32_t) : engine->layout.image;
+    uint64_t bytes = engine->layout.images + (uint64_t)count * image;
     flight->loader = loader;
     if (batch)
         flight->batch = *batch;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "data/augment.h"
+#include "train/engine.h"
 #include "train/run.h"
 #include "train/session.h"
 
@@ -40,6 +41,7 @@ void claret_train_callbacks_set(struct claret_train_callbacks *callbacks, void *
 struct training {
     struct claret_session *session;
     struct claret_run *run;
+    struct claret_engine *engine;
     struct claret_loader *loader;
     struct claret_train_callbacks callbacks; /* all NULL where there are none */
     size_t steps, total;                     /* done and to do in this call */
@@ -117,13 +119,13 @@ static void show_progress(struct training *training, const struct claret_batch *
 static enum claret_status run_step(struct training *training, struct claret_batch *batch)
 {
     struct claret_session *session = training->session;
-    enum claret_status status = claret_session_reuse(session, &session->train);
+    enum claret_status status = claret_session_reuse(session, training->engine);
     if (status != CLARET_OK) {
         claret_loader_release(training->loader, batch);
         return status;
     }
     CLARET_TRY(
-        claret_session_queue(session, &session->train, batch->slot, batch->count, training->loader, batch));
+        claret_session_queue(session, training->engine, batch->slot, batch->count, training->loader, batch));
     session->stepped = true;
     session->reset_loss = false;
     session->steps++;
@@ -218,16 +220,27 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     struct claret_augment augment;
     CLARET_TRY(claret_options_augment(options, &augment));
     loader_options.augment = &augment;
-    struct training training = {.session = session, .run = run};
+    struct training training = {.session = session, .run = run, .engine = &session->train};
+    struct claret_engine resident = {0};
+    if (!claret_augment_any(&augment))
+        CLARET_TRY(claret_engine_reside(session, dataset, &resident));
+    loader_options.resident = resident.exec != NULL;
+    if (resident.exec)
+        training.engine = &resident;
     if (callbacks)
         training.callbacks = *callbacks;
-    CLARET_TRY(claret_loader_create(dataset, &loader_options, &training.loader));
+    enum claret_status status = claret_loader_create(dataset, &loader_options, &training.loader);
+    if (status != CLARET_OK) {
+        claret_engine_release(session, &resident);
+        return status;
+    }
     training.total = claret_loader_steps(training.loader);
     session->reset_loss = true;
-    enum claret_status status = run_steps(&training);
+    status = run_steps(&training);
     if (status != CLARET_OK)
         claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
     session->seconds += claret_clock() - training.start;
+    claret_engine_release(session, &resident);
     claret_loader_destroy(training.loader);
     if (run && (status == CLARET_OK || status == CLARET_STOPPED)) {
         enum claret_status finished = claret_run_finish(run);
