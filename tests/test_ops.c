@@ -308,7 +308,12 @@ static int force_solvers(struct op_test *test, int number, const char *gemm, boo
         /* The other device class's, whose programs take long to build: in every third case. */
         if (solver->unasked && !solver->unasked(&problem) && test->index % 3 != 0)
             continue;
-        if (draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]))
+        /* Where it is not applicable another is named: a choice for a forward node is one for its gradients.
+         */
+        bool fine = draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]);
+        for (int other = 0; !fine && other < solver_count(node); other++)
+            fine = draw_choice(NULL, &problem, node->op->solvers[other], texts[i]);
+        if (fine)
             force[count++] = (struct claret_plan_force){node->name, texts[i]};
     }
     if (count > 0)

@@ -114,6 +114,12 @@ static void test_what_resides(void **state)
     assert_true(engine.graph->data >= 0);
     claret_engine_release(trained.session, &engine);
     assert_null(engine.exec);
+    if (claret_rt_device(trained.session->rt)->unified) {
+        claret_engine_reside_anywhere = false;
+        WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
+        assert_null(engine.exec);
+        claret_engine_reside_anywhere = true;
+    }
     trained.dataset->element = CLARET_F32;
     WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
     assert_null(engine.exec);
@@ -134,6 +140,7 @@ int main(void)
     int status = fixture_begin();
     if (status)
         return status;
+    claret_engine_reside_anywhere = true;
     status = cmocka_run_group_tests(tests, NULL, NULL);
     fixture_end();
     return status;

@@ -77,7 +77,7 @@ static struct direct direct_problem(const struct claret_conv *conv, bool transpo
     int room = claret_vector_tile(device) * 2 / 3 / direct.kv;
     direct.px = (int)claret_param(params, "PX", claret_vector_split(ceil_div(direct.ow, phases), room));
     while (rows > 1 &&
-           (row_bytes(&direct, rows) > LOCAL_BYTES ||
+           (row_bytes(&direct, rows) > claret_vector_room(device, LOCAL_BYTES) ||
             conv->n * ceil_div(direct.oh, rows) < ITEMS_PER_UNIT * (int64_t)device->compute_units))
         rows--;
     direct.ob = claret_param(params, "OB", even_rows(direct.oh, rows));
@@ -249,12 +249,14 @@ static struct gradient gradient_problem(const struct claret_conv *conv,
     int room = claret_vector_tile(device);
     gradient.kv = (int)claret_param(params, "KV", conv->k > gradient.lanes ? 2 : 1);
     int64_t kt = gradient.kv * gradient.lanes;
-    gradient.ob = even_rows(conv->oh, DY_BYTES / (conv->ow * kt * (int64_t)sizeof(float)));
+    int64_t dy_room = claret_vector_room(device, 4 * DY_BYTES) / 4;
+    int64_t x_room = claret_vector_room(device, LOCAL_BYTES + dy_room) - dy_room;
+    gradient.ob = even_rows(conv->oh, dy_room / (conv->ow * kt * (int64_t)sizeof(float)));
     gradient.cg = conv->c;
-    while (gradient.ob > 1 && x_bytes(conv, gradient.ob, 16) > LOCAL_BYTES)
+    while (gradient.ob > 1 && x_bytes(conv, gradient.ob, 16) > x_room)
         gradient.ob--;
     gradient.ob = claret_param(params, "OB", gradient.ob);
-    while (gradient.cg > 16 && x_bytes(conv, gradient.ob, gradient.cg) > LOCAL_BYTES)
+    while (gradient.cg > 16 && x_bytes(conv, gradient.ob, gradient.cg) > x_room)
         gradient.cg = ceil_div(gradient.cg / 2, 16) * 16;
     gradient.groups = ceil_div(conv->c, gradient.cg);
     gradient.tiles = ceil_div(conv->k, kt);

@@ -60,7 +60,8 @@ static struct winograd winograd_problem(const struct claret_conv *conv, bool tra
     winograd.px = (int)claret_param(params, "PX", claret_vector_tile(device) * 2 / 3 / winograd.kv);
     int64_t tb = (MIN_TILES + winograd.tw - 1) / winograd.tw, rows = winograd.n * winograd.th;
     int64_t items = ITEMS_PER_UNIT * (int64_t)device->compute_units;
-    while (tb > 1 && (local_bytes(&winograd, tb) > LOCAL_BYTES || rows / tb < items))
+    const int64_t room = claret_vector_room(device, LOCAL_BYTES);
+    while (tb > 1 && (local_bytes(&winograd, tb) > room || rows / tb < items))
         tb--;
     winograd.tb = claret_param(params, "TB", tb);
     return winograd;
@@ -218,7 +219,7 @@ static struct gradient gradient_problem(const struct claret_conv *conv,
     gradient.cg = gradient.cg < conv->c ? gradient.cg : conv->c;
     gradient.cp = round_up(gradient.cg, gradient.mc > gradient.lanes ? gradient.mc : gradient.lanes);
     int64_t tb = (GRADIENT_TILES + gradient.tw - 1) / gradient.tw;
-    while (tb > 1 && (gradient_bytes(&gradient, tb) > LOCAL_BYTES || tb > rows))
+    while (tb > 1 && (gradient_bytes(&gradient, tb) > claret_vector_room(device, LOCAL_BYTES) || tb > rows))
         tb--;
     gradient.tb = claret_param(params, "TB", tb);
     gradient.kgroups = (conv->k + gradient.ki - 1) / gradient.ki;

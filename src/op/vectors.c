@@ -21,10 +21,15 @@ bool claret_vector_workspace(const struct claret_device_desc *device, int64_t fl
     return fine;
 }
 
+int64_t claret_vector_room(const struct claret_device_desc *device, int64_t most)
+{
+    int64_t half = (int64_t)(device->local_mem / 2);
+    return most < half ? most : half;
+}
+
 bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128])
 {
-    /* Mesa 22.3's rusticl counts a kernel's arrays twice. */
-    bool fine = 2 * bytes <= (int64_t)device->local_mem;
+    bool fine = bytes <= claret_vector_room(device, bytes);
     if (!fine)
         snprintf(reason, 128, "it takes %lld bytes of local memory, over half of %llu", (long long)bytes,
                  (unsigned long long)device->local_mem);

@@ -8,7 +8,10 @@
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128]);
 /* Whether the device can allocate a workspace of so many floats; else `reason` says so. */
 bool claret_vector_workspace(const struct claret_device_desc *device, int64_t floats, char reason[128]);
-/* Whether the device has so many bytes of local memory; else `reason` says so. */
+/* Bytes of local memory that a kernel may take there, if it wants `most`: half of what there is, for
+ * Mesa 22.3's rusticl counts a kernel's arrays twice. */
+int64_t claret_vector_room(const struct claret_device_desc *device, int64_t most);
+/* Whether so many bytes are within that; else `reason` says so. */
 bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128]);
 /* Whether `rows` by `vectors` are a register tile that anyone would want; else `reason` says so. */
 bool claret_vector_tile_fits(const struct claret_device_desc *device, int rows, int vectors,

@@ -207,20 +207,14 @@ static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
 
 enum claret_status claret_cl_attach(struct claret_pool *pool, int buffer, const void *memory, uint64_t bytes)
 {
-    struct claret_rt *rt = pool->rt;
-    void *shared = (void *)(uintptr_t)memory; /* read only, but OpenCL takes no such pointer */
     cl_int code;
-    pool->buffers[buffer] =
-        clCreateBuffer(rt->context, CL_MEM_READ_ONLY | (rt->desc.unified ? CL_MEM_USE_HOST_PTR : 0),
-                       (size_t)bytes, rt->desc.unified ? shared : NULL, &code);
+    pool->buffers[buffer] = clCreateBuffer(pool->rt->context, CL_MEM_READ_ONLY, (size_t)bytes, NULL, &code);
     if (code != CL_SUCCESS) {
         pool->buffers[buffer] = NULL;
         return out_of_memory(pool, buffer, code, "clCreateBuffer");
     }
     claret_cl_created(CLARET_CL_BUFFER);
-    enum claret_status status = CLARET_OK;
-    if (!rt->desc.unified)
-        status = claret_cl_write(pool, buffer, 0, bytes, memory);
+    enum claret_status status = claret_cl_write(pool, buffer, 0, bytes, memory);
     if (status != CLARET_OK)
         claret_cl_release_buffer(&pool->buffers[buffer]);
     return status;

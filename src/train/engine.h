@@ -19,11 +19,13 @@ void claret_engine_explain(struct claret_session *session, struct claret_text *t
 struct claret_graph_options claret_engine_graph_options(const struct claret_options *options,
                                                         const struct claret_device_desc *device,
                                                         bool f32_images, bool training, int64_t batch);
-/* Puts the data set on the device, where it is of bytes and there is room for it beside everything else, and
- * makes a training engine that gathers its batches there; else engine->exec stays NULL. The data set must
- * stay until claret_engine_release(). */
+/* Puts the data set on the device, where that has memory of its own, the set is of bytes and there is room
+ * for it beside everything else, and makes a training engine that gathers its batches there; else
+ * engine->exec stays NULL. */
 enum claret_status claret_engine_reside(struct claret_session *session, const struct claret_dataset *dataset,
                                         struct claret_engine *engine);
+/* For tests: also where the memory is shared. */
+extern bool claret_engine_reside_anywhere;
 void claret_engine_release(struct claret_session *session, struct claret_engine *engine);
 void claret_engine_finish(struct claret_engine *engine);
 
