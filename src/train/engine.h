@@ -21,8 +21,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                                         bool f32_images, bool training, int64_t batch);
 void claret_engine_finish(struct claret_engine *engine);
 
-/* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret, else ~/.cache/claret; NULL,
- * said once, where there is neither. *folder is malloc'ed. */
+/* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret where that can be written,
+ * else ~/.cache/claret; NULL, said once, where there is neither. *folder is malloc'ed. */
 enum claret_status claret_engine_cache_folder(const char *option, char **folder);
 
 #endif
