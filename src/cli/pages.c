@@ -99,9 +99,8 @@ static void environment(unsigned mask)
     if (mask & CLI_IN_TESP)
         entry("CLARET_DEVICE", "what --device is when it is not given");
     if (mask & CLI_IN_TESP)
-        entry(
-            "XDG_CACHE_HOME",
-            "compiled programs and tuning records are kept in its folder claret, ~/.cache/claret when unset");
+        entry("XDG_CACHE_HOME", "compiled programs and tuning records are kept in its folder claret; in "
+                                "~/.cache/claret when it is unset or cannot be written");
     entry("NO_COLOR", "when set and not empty: no colours");
     paragraph("The OpenCL loader and drivers have variables of their own, such as OCL_ICD_VENDORS, "
               "RUSTICL_ENABLE and POCL_DEVICES.");

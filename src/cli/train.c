@@ -218,6 +218,11 @@ static int train_and_test(struct training *training)
         cli_out("Weights: %s sha256:%s\n", training->weights, training->sha256);
     if (code == CLI_DONE && training->result && training->args->value[CLI_JSON])
         code = print_training_json(training);
+    /* A reader that left after the last loss line: the exit code is 1, and nothing else would say why. */
+    const char *unheard = stopped ? NULL : cli_out_error();
+    if (code == CLI_DONE && unheard)
+        cli_error("standard output cannot be written (%s); the training is done, the weights are in %s",
+                  unheard, training->weights);
     return code;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -319,15 +320,27 @@ enum claret_status claret_options_devices(const struct claret_options *options,
     return status;
 }
 
+/* Whether programs can be kept in `parent`: asked only where there is another place. */
+static bool can_be_used(const char *parent)
+{
+    char *folder = claret_path_join(parent, "claret");
+    bool usable =
+        folder && claret_folder_make(folder, 0700) == CLARET_OK && !access(folder, R_OK | W_OK | X_OK);
+    claret_error_clear();
+    free(folder);
+    return usable;
+}
+
 enum claret_status claret_engine_cache_folder(const char *option, char **folder)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool has_home = home && home[0] == '/';
     *folder = NULL;
     if (option && option[0]) {
         *folder = claret_strdup(option);
-    } else if (xdg && xdg[0] == '/') {
+    } else if (xdg && xdg[0] == '/' && (!has_home || can_be_used(xdg))) {
         *folder = claret_path_join(xdg, "claret");
-    } else if (home && home[0] == '/') {
+    } else if (has_home) {
         *folder = claret_path_join(home, ".cache/claret");
     } else {
         static bool said;

@@ -36,6 +36,16 @@ class Streams(harness.Case):
         self.assertEqual(err.count("standard output cannot be written"), 1, err)
         self.check_run("runs/simplecnn-001")
 
+    def test_reader_that_is_gone_at_the_end(self):
+        for more in ((), ("--json",)):
+            process = self.start(*TRAIN, "--log-every", "1000000", "-o", f"run{len(more)}", *more)
+            process.stdout.close()
+            err = process.stderr.read()
+            process.stderr.close()
+            self.assertEqual(process.wait(harness.TIMEOUT), 1, err)
+            self.assertEqual(err.count("standard output cannot be written"), 1, err)
+            self.check_run(f"run{len(more)}")
+
     def test_help_into_head(self):
         process = self.start("train", "--help")
         process.stdout.close()

@@ -124,9 +124,14 @@ class Stdout(harness.Case):
         self.assertIsInstance(answer["loss"], float)
 
     def test_no_home(self):
-        for env in ({"HOME": None, "XDG_CACHE_HOME": None}, {"XDG_CACHE_HOME": "/proc/no/cache"}):
+        bad = "/proc/no/cache"
+        for env in ({"HOME": None, "XDG_CACHE_HOME": None}, {"HOME": bad, "XDG_CACHE_HOME": bad},
+                    {"HOME": bad, "XDG_CACHE_HOME": None}, {"HOME": None, "XDG_CACHE_HOME": bad}):
             result = self.run_claret(*TRAIN, env=env)
             self.assertEqual(len(re.findall("claret: warning: .*cache", result.err)), 1, str(result))
+        result = self.run_claret(*TRAIN, env={"XDG_CACHE_HOME": bad})
+        self.assertNotIn("warning", result.err)
+        self.assertTrue(self.files(".cache", "claret", "programs"))
 
 
 class Folder(harness.Case):
