@@ -95,6 +95,22 @@ enum cli_group {
     X(MAX_STEPS, "max-steps", 0, "N", "max-steps", T, TRAINING,                                              \
       "end as if finished after N steps over all epochs; 0: no limit")                                       \
     X(LR, "lr", 0, "RATE", "lr", T, TRAINING, "learning rate")                                               \
+    X(LR_SCHEDULE, "lr-schedule", 0, "NAME", "lr-schedule", T, TRAINING,                                     \
+      "how the rate goes on, as PyTorch's schedulers: constant, step (StepLR), multistep, cosine, linear, "  \
+      "one-cycle")                                                                                           \
+    X(LR_BY, "lr-by", 0, "epoch|step", "lr-by", T, TRAINING,                                                 \
+      "what the schedule's time counts; one-cycle goes by step")                                             \
+    X(LR_STEP, "lr-step", 0, "N", "lr-step", T, TRAINING, "step: multiply by --lr-gamma every N of them")    \
+    X(LR_MILESTONES, "lr-milestones", 0, "N,N,...", "lr-milestones", T, TRAINING,                            \
+      "multistep: multiply by --lr-gamma at these")                                                          \
+    X(LR_GAMMA, "lr-gamma", 0, "X", "lr-gamma", T, TRAINING, "step, multistep: the factor")                  \
+    X(LR_MIN, "lr-min", 0, "RATE", "lr-min", T, TRAINING, "cosine: the rate that it goes to")                \
+    X(LR_END_FACTOR, "lr-end-factor", 0, "X", "lr-end-factor", T, TRAINING,                                  \
+      "linear: the factor that it goes to")                                                                  \
+    X(LR_WARMUP, "lr-warmup", 0, "N", "lr-warmup", T, TRAINING,                                              \
+      "rise to --lr for so long first; the schedule's own time begins then; 0: no warm-up")                  \
+    X(LR_WARMUP_FACTOR, "lr-warmup-factor", 0, "X", "lr-warmup-factor", T, TRAINING,                         \
+      "of the rate that the warm-up begins with")                                                            \
     X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "momentum of SGD")                              \
     X(WEIGHT_DECAY, "weight-decay", 0, "X", "weight-decay", T, TRAINING, "L2 decay, added to the gradient")  \
     X(DAMPENING, "dampening", 0, "X", "dampening", T, TRAINING, "dampening of the momentum")                 \

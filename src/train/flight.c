@@ -123,7 +123,7 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
 {
     struct claret_flight *flight = &session->flight[session->slot];
     struct claret_stage_header header = {.count = (uint32_t)count,
-                                         .lr = (float)session->options->lr,
+                                         .lr = (float)session->lr,
                                          .first = !session->stepped,
                                          .reset_loss = engine->graph->training && session->reset_loss,
                                          .resident = engine->graph->data >= 0};

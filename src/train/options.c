@@ -1,5 +1,6 @@
 /* A session's options: one table drives defaults, parsing, ranges and names. */
 #include "train/options.h"
+#include "train/schedule.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -176,7 +177,8 @@ enum claret_status claret_options_check(const struct claret_options *options)
             CLARET_INVALID,
             "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
             options->momentum, options->dampening);
-    return CLARET_OK;
+    struct claret_schedule schedule;
+    return claret_schedule_init(options, &schedule);
 }
 
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy)

@@ -27,6 +27,15 @@
     X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
     X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
     X("lr", lr, REAL, "0.001", 0, 1e9)                                                                       \
+    X("lr-schedule", lr_schedule, TEXT, "constant", 0, 0)                                                    \
+    X("lr-by", lr_by, TEXT, "epoch", 0, 0)                                                                   \
+    X("lr-step", lr_step, INT, "0", 0, 1 << 30)                                                              \
+    X("lr-milestones", lr_milestones, TEXT, "", 0, 0)                                                        \
+    X("lr-gamma", lr_gamma, REAL, "0.1", 0, 1e9)                                                             \
+    X("lr-min", lr_min, REAL, "0", 0, 1e9)                                                                   \
+    X("lr-end-factor", lr_end_factor, REAL, "0", 0, 1)                                                       \
+    X("lr-warmup", lr_warmup, INT, "0", 0, 1 << 30)                                                          \
+    X("lr-warmup-factor", lr_warmup_factor, REAL, "0.01", 0, 1)                                              \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
     X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \

@@ -9,6 +9,7 @@
 #include "data/augment.h"
 #include "base/text.h"
 #include "train/engine.h"
+#include "train/schedule.h"
 #include "train/weights.h"
 
 /* ---- parameters ---- */
@@ -182,8 +183,10 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     struct claret_augment augment;
     CLARET_TRY(check_dataset(session->network, dataset));
     CLARET_TRY(claret_options_augment(session->options, &augment));
-    if (training)
+    if (training) {
         CLARET_TRY(claret_augment_check(&augment, dataset));
+        CLARET_TRY(claret_schedule_fits(session->options, dataset->count));
+    }
     session->element = dataset->element;
     CLARET_TRY(open_runtime(session));
     CLARET_TRY(claret_choices_init(session->options, session->rt, &session->choices));
@@ -291,6 +294,7 @@ static enum claret_status step(struct claret_session *session, const void *image
 {
     CLARET_TRY(check_batch(session, labels, count));
     CLARET_TRY(claret_session_reuse(session, &session->train));
+    session->lr = session->options->lr;
     const struct claret_stage_layout *layout = &session->train.layout;
     unsigned char *memory = claret_session_slot_memory(session);
     if (!memory)

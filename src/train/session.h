@@ -44,6 +44,7 @@ struct claret_session {
         int depth, steps; /* how many may fly; since `start` */
         double start;
     } pace;
+    double lr;                     /* of the next step */
     bool stepped;                  /* the optimizer has made its first step */
     bool reset_loss;               /* the next step begins a loss window */
     struct claret_weight *weights; /* parameters, then buffers; values NULL */

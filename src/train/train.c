@@ -7,6 +7,7 @@
 #include "data/augment.h"
 #include "train/engine.h"
 #include "train/run.h"
+#include "train/schedule.h"
 #include "train/session.h"
 
 /* Between two calls of the progress callback, in seconds. */
@@ -43,6 +44,7 @@ struct training {
     struct claret_run *run;
     struct claret_engine *engine;
     struct claret_loader *loader;
+    struct claret_schedule schedule;
     struct claret_train_callbacks callbacks; /* all NULL where there are none */
     size_t steps, total;                     /* done and to do in this call */
     size_t images;
@@ -82,7 +84,7 @@ static enum claret_status log_loss(struct training *training, const struct clare
         training->callbacks.loss(training->callbacks.user, (int)batch->epoch + 1, batch->step + 1, loss);
     if (training->run)
         CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->images, loss,
-                                  session->options->lr, claret_clock() - training->start));
+                                  session->lr, claret_clock() - training->start));
     return CLARET_OK;
 }
 
@@ -116,9 +118,19 @@ static void show_progress(struct training *training, const struct claret_batch *
                                  (int)batch->epoch + 1, (double)training->images / (time - training->start));
 }
 
+/* The rate of a batch's step. */
+static double rate_of(const struct training *training, const struct claret_batch *batch)
+{
+    const struct claret_schedule *schedule = &training->schedule;
+    return schedule->by_step
+               ? claret_schedule_lr(schedule, (int64_t)training->steps, (int64_t)training->total)
+               : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
+}
+
 static enum claret_status run_step(struct training *training, struct claret_batch *batch)
 {
     struct claret_session *session = training->session;
+    session->lr = rate_of(training, batch);
     enum claret_status status = claret_session_reuse(session, training->engine);
     if (status != CLARET_OK) {
         claret_loader_release(training->loader, batch);
@@ -222,6 +234,7 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     loader_options.augment = &augment;
     struct training training = {.session = session, .run = run, .engine = &session->train};
     struct claret_engine resident = {0};
+    CLARET_TRY(claret_schedule_init(options, &training.schedule));
     if (!claret_augment_any(&augment))
         CLARET_TRY(claret_engine_reside(session, dataset, &resident));
     loader_options.resident = resident.exec != NULL;

@@ -68,6 +68,40 @@ class Stdout(harness.Case):
         self.assertEqual(re.findall(r"\[1, +(\d+)\]", result.out), ["10", "20"])
         self.assertIn("Finished Training", result.out)
 
+    def rates(self, *args):
+        self.run_claret(*TRAIN, "--log-every", "1", "--lr", "0.01", "--overwrite", "-o", "rates", *args)
+        with open(self.path("rates/log.csv"), encoding="ascii", newline="") as file:
+            return [float(row["lr"]) for row in csv.DictReader(file)]
+
+    def test_schedules(self):
+        constant = self.rates("--max-steps", "9")
+        self.assertEqual(constant, [0.01] * 9)
+        plain = self.weights_line(self.run_claret(*TRAIN, "--lr", "0.01").out)[1]
+        cosine = self.rates("--lr-schedule", "cosine", "--lr-by", "step", "--lr-warmup", "2", "--max-steps", "10")
+        self.assertEqual([f"{rate:.6g}" for rate in cosine[:3]], ["0.0001", "0.00505", "0.01"])
+        self.assertEqual(sorted(cosine[2:], reverse=True), cosine[2:])
+        self.assertGreater(cosine[-1], 0)
+        halves = self.rates("--lr-schedule", "step", "--lr-step", "1", "--lr-gamma", "0.5", "--epochs", "3")
+        self.assertEqual(sorted(set(halves)), [0.0025, 0.005, 0.01])
+        self.assertEqual(halves, sorted(halves, reverse=True))
+        # They are what the weights are trained with.
+        scheduled = self.run_claret(*TRAIN, "--lr", "0.01", "--lr-schedule", "linear", "--lr-by", "step").out
+        self.assertNotEqual(self.weights_line(scheduled)[1], plain)
+        same = self.run_claret(*TRAIN, "--lr", "0.02", "--lr-schedule", "multistep", "--lr-milestones", "9",
+                               "--lr-warmup", "0").out
+        doubled = self.run_claret(*TRAIN, "--lr", "0.02").out
+        self.assertEqual(self.weights_line(same)[1], self.weights_line(doubled)[1])
+
+    def test_schedules_that_cannot_be(self):
+        for args, says in ((("--lr-schedule", "cosin"), "cosine"), (("--lr-schedule", "step"), "lr-step"),
+                           (("--lr-schedule", "multistep", "--lr-milestones", "5,3"), "above 5"),
+                           (("--lr-by", "batch"), "epoch"), (("--lr-schedule", "one-cycle"), "lr-by step")):
+            self.refused(*TRAIN, *args, code=2, says=says)
+        before = self.files("runs") if os.path.exists(self.path("runs")) else []
+        self.refused(*TRAIN, "--lr-warmup", "1", code=2, says="leaves nothing")
+        self.refused(*TRAIN, "--lr-warmup", "50", "--lr-by", "step", code=2, says="leaves nothing")
+        self.assertEqual(self.files("runs") if os.path.exists(self.path("runs")) else [], before)
+
     def test_quiet_and_verbose(self):
         self.assertEqual(self.run_claret(*TRAIN, "--quiet").err, "")
         self.assertGreater(len(self.run_claret(*TRAIN, "--verbose").err), 100)

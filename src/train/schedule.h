@@ -1,0 +1,39 @@
+/* Learning rates over a training, by the formulas of PyTorch's schedulers of the same names
+ * (torch.optim.lr_scheduler): StepLR, MultiStepLR, CosineAnnealingLR, LinearLR from 1 to an end factor,
+ * OneCycleLR by cosines with its own defaults and without the cycle of the momentum; before any of them but
+ * OneCycleLR a warm-up, as SequentialLR puts LinearLR before another. */
+#ifndef CLARET_TRAIN_SCHEDULE_H
+#define CLARET_TRAIN_SCHEDULE_H
+
+#include "train/options.h"
+
+#define CLARET_MILESTONES 64
+
+enum claret_schedule_kind {
+    CLARET_SCHEDULE_CONSTANT,
+    CLARET_SCHEDULE_STEP,
+    CLARET_SCHEDULE_MULTISTEP,
+    CLARET_SCHEDULE_COSINE,
+    CLARET_SCHEDULE_LINEAR,
+    CLARET_SCHEDULE_ONE_CYCLE
+};
+
+struct claret_schedule {
+    enum claret_schedule_kind kind;
+    bool by_step; /* time goes by steps, not epochs */
+    double lr, gamma, least, end_factor, warmup_factor;
+    int64_t every;  /* STEP */
+    int64_t warmup; /* of the time, before the schedule's own begins at 0 */
+    int64_t milestones[CLARET_MILESTONES];
+    int milestone_count;
+};
+
+/* What the options say. CLARET_INVALID: of one of them, or of some together. */
+enum claret_status claret_schedule_init(const struct claret_options *options,
+                                        struct claret_schedule *schedule);
+/* The rate at time `at`, from 0, of `total`: steps or epochs, as by_step says. */
+double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, int64_t total);
+/* Whether a training with these options on so many images has room for its schedule. CLARET_INVALID. */
+enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images);
+
+#endif
