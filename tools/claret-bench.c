@@ -37,7 +37,7 @@ enum claret_status bench_open(const struct bench_args *args, struct claret_rt **
     const struct claret_options *options = args->options;
     char *folder = NULL;
     if (!options->no_cache)
-        CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+        CLARET_TRY(claret_engine_cache_folder(options, &folder));
     struct claret_rt_options rt_options = {.device = options->device,
                                            .cache_dir = folder,
                                            .kernel_dir = options->kernel_dir[0] ? options->kernel_dir : NULL};

@@ -106,7 +106,7 @@ static int run(const struct tool_args *args, char *program)
         return CLI_USAGE;
     enum claret_status status = claret_network_load(options->model, &network);
     if (status == CLARET_OK)
-        status = claret_engine_cache_folder(options->cache_dir, &folder);
+        status = claret_engine_cache_folder(options, &folder);
     if (status == CLARET_OK && !folder && !tune.records)
         status = claret_fail(CLARET_INVALID,
                              "there is no place for the records: give --tuning FILE or --cache-dir DIR");

@@ -17,6 +17,7 @@ header CL/cl.h|opencl-headers|opencl-headers|opencl-headers|opencl-headers
 module clblast|libclblast-dev|clblast-devel|clblast|clblast-devel
 module jansson|libjansson-dev|jansson-devel|jansson|libjansson-devel
 module libmd|libmd-dev|libmd-devel|libmd|libmd-devel
+module inih|libinih-dev|inih-devel|libinih|libinih-devel
 header Random123/philox.h|librandom123-dev|Random123-devel|random123 (AUR)|Random123-devel
 module zlib|zlib1g-dev|zlib-devel|zlib|zlib-devel
 module libarchive|libarchive-dev|libarchive-devel|libarchive|libarchive-devel

@@ -46,7 +46,7 @@ static enum claret_status find_files(struct saved *saved)
         saved->paths[saved->count++] = claret_strdup(options->tuning);
         return saved->paths[0] ? CLARET_OK : claret_no_memory();
     }
-    CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+    CLARET_TRY(claret_engine_cache_folder(options, &folder));
     tuning = folder ? claret_path_join(folder, "tuning") : NULL;
     DIR *open = tuning ? opendir(tuning) : NULL;
     for (struct dirent *entry; open && saved->count < MAX_FILES && (entry = readdir(open));) {

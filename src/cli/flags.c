@@ -315,20 +315,43 @@ static bool read_words(struct parser *parser)
     return true;
 }
 
+/* The defaults, those of the environment and of a file. */
+static bool make_options(const char *config, struct cli_args *args)
+{
+    const char *device = getenv("CLARET_DEVICE");
+
+    if (claret_options_create(&args->options) != CLARET_OK) {
+        cli_error("%s", claret_error());
+        return false;
+    }
+    if (config && !cli_read_config(config, args->options))
+        return false;
+    if (!device || claret_options_get(args->options, "device")[0])
+        return true;
+    if (claret_options_set(args->options, "device", device) == CLARET_OK)
+        return true;
+    cli_error("%s", claret_error());
+    return false;
+}
+
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args)
 {
     struct parser parser = {command, 1U << command, argc, 1, argv, skip, args};
-    const char *device = getenv("CLARET_DEVICE");
 
     *args = (struct cli_args){.operands = malloc((size_t)argc * sizeof(*args->operands))};
     if (!args->operands) {
         cli_error("host memory is used up");
         return false;
     }
-    if (claret_options_create(&args->options) != CLARET_OK ||
-        (device && claret_options_set(args->options, "device", device) != CLARET_OK)) {
-        cli_error("%s", claret_error());
+    if (!make_options(NULL, args) || !read_words(&parser))
         return false;
-    }
-    return read_words(&parser);
+    const char *config = args->value[CLI_CONFIG];
+    if (!config || args->value[CLI_HELP])
+        return true;
+    /* Once more upon what the file says: the flags win, wherever --config stands among them. */
+    claret_options_destroy(args->options);
+    args->options = NULL;
+    args->operand = NULL;
+    args->operand_count = 0;
+    return make_options(config, args) && read_words(&parser);
 }

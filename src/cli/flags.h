@@ -86,6 +86,8 @@ enum cli_group {
     X(TOP, "top", 0, "N", NULL, P, OUTPUT, "show the N likeliest classes; not given: 5")                     \
     X(CSV, "csv", 0, NULL, NULL, P, OUTPUT,                                                                  \
       "a row for each image and class instead of a line for each image")                                     \
+    X(CONFIG, "config", 0, "FILE", NULL, T, RUN,                                                             \
+      "take options from this file, such as the config.ini of a run; flags win")                             \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
@@ -223,6 +225,8 @@ void cli_command_unknown(const char *name);
  * claret's own. false: said what is wrong. Stops at --help or --version. Where it was opened, args->options
  * is to be destroyed. */
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
+/* Options of the file's section [train]. False: it said what is wrong, and where. */
+bool cli_read_config(const char *path, struct claret_options *options);
 /* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given
  * several times ("NODE=NAME...") keeps all its values, a space between them. */
 enum claret_status cli_set_option(struct claret_options *options, const char *key, const char *argument,

@@ -45,7 +45,7 @@ enum claret_status claret_choices_path(const struct claret_options *options, str
         return *path ? CLARET_OK : claret_no_memory();
     }
     *path = NULL;
-    CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+    CLARET_TRY(claret_engine_cache_folder(options, &folder));
     if (folder && !(*path = claret_records_path(folder, claret_rt_device(rt)))) {
         free(folder);
         return claret_no_memory();

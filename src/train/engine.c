@@ -314,7 +314,7 @@ enum claret_status claret_options_devices(const struct claret_options *options,
     if (!options || !devices)
         return claret_fail(CLARET_INVALID, "claret_options_devices: an argument is NULL");
     if (!options->no_cache)
-        CLARET_TRY(claret_engine_cache_folder(options->cache_dir, &folder));
+        CLARET_TRY(claret_engine_cache_folder(options, &folder));
     enum claret_status status = claret_devices_find(folder, devices);
     free(folder);
     return status;
@@ -331,14 +331,14 @@ static bool can_be_used(const char *parent)
     return usable;
 }
 
-enum claret_status claret_engine_cache_folder(const char *option, char **folder)
+enum claret_status claret_engine_cache_folder(const struct claret_options *options, char **folder)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     bool has_home = home && home[0] == '/';
     *folder = NULL;
-    if (option && option[0]) {
-        *folder = claret_strdup(option);
-    } else if (xdg && xdg[0] == '/' && (!has_home || can_be_used(xdg))) {
+    if (options->cache_dir[0]) {
+        *folder = claret_strdup(options->cache_dir);
+    } else if (xdg && xdg[0] == '/' && (!has_home || options->no_cache || can_be_used(xdg))) {
         *folder = claret_path_join(xdg, "claret");
     } else if (has_home) {
         *folder = claret_path_join(home, ".cache/claret");

@@ -29,8 +29,9 @@ extern bool claret_engine_reside_anywhere;
 void claret_engine_release(struct claret_session *session, struct claret_engine *engine);
 void claret_engine_finish(struct claret_engine *engine);
 
-/* Where programs are kept: `option` where it is set, else $XDG_CACHE_HOME/claret where that can be written,
- * else ~/.cache/claret; NULL, said once, where there is neither. *folder is malloc'ed. */
-enum claret_status claret_engine_cache_folder(const char *option, char **folder);
+/* Where programs and tuning records are kept: the option cache-dir where it is set, else
+ * $XDG_CACHE_HOME/claret where that can be written (with no-cache nobody writes, and it is not tried), else
+ * ~/.cache/claret; NULL, said once, where there is neither. *folder is malloc'ed. */
+enum claret_status claret_engine_cache_folder(const struct claret_options *options, char **folder);
 
 #endif

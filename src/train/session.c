@@ -132,7 +132,7 @@ static enum claret_status open_runtime(struct claret_session *session)
     char *folder = NULL;
     enum claret_status status = CLARET_OK;
     if (!options->no_cache)
-        CLARET_GOTO(end, claret_engine_cache_folder(options->cache_dir, &folder));
+        CLARET_GOTO(end, claret_engine_cache_folder(options, &folder));
     struct claret_rt_options rt = {.device = options->device[0] ? options->device : NULL,
                                    .platform = options->platform[0] ? options->platform : NULL,
                                    .cache_dir = folder,

@@ -200,6 +200,50 @@ class Folder(harness.Case):
                                    "fc.bias": ("F32", [10]), "fc.weight": ("F32", [10, 3600])})
         self.assertEqual(list(tensors), sorted(tensors))
 
+    def config(self, text):
+        with open(self.path("own.ini"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return "own.ini"
+
+    def test_config(self):
+        first = self.run_claret(*TRAIN, "--lr", "0.02", "--weight-decay", "0.01", "-o", "first").out
+        again = self.run_claret("train", "--config", "first/config.ini", "-o", "again").out
+        self.assertEqual(self.weights_line(first)[1], self.weights_line(again)[1])
+        other = self.run_claret("train", "--seed", "7", "--config", "first/config.ini", "-o", "other").out
+        self.assertNotEqual(self.weights_line(first)[1], self.weights_line(other)[1])
+        # Flags win wherever they stand; what the file has not keeps its default; a file's --out counts.
+        config = configparser.ConfigParser(interpolation=None)
+        file = self.config("; mine\n[train]\nlr = 0.5\nmomentum=0\nout = by file\ndata = shapes\n"
+                           "limit-train = 40\nlimit-test = 10\nepochs = 1")
+        self.run_claret("train", "--lr", "0.01", "--config", file, "--no-shuffle")
+        config.read(self.path("by file/config.ini"))
+        section = config["train"]
+        self.assertEqual([section[key] for key in ("lr", "momentum", "no-shuffle", "batch-size")],
+                         ["0.01", "0", "true", "4"])
+        self.refused("train", "--config", "first/config.ini", code=1, says="holds a run")
+
+    def test_config_of_long_lines(self):
+        folder = "d" * 180
+        os.makedirs(self.path(folder))
+        out = f"{folder}/{folder[:100]} ;not a comment"
+        file = self.config(f"[train]\ndata = shapes\nlimit-train = 8\nlimit-test = 4\nepochs = 1\nout = {out}\n")
+        self.run_claret("train", "--config", file)
+        self.assertEqual(self.files(out), ["config.ini", "log.csv", "weights.safetensors"])
+
+    def test_configs_that_cannot_be(self):
+        for text, says in (("[train]\nlr = 0.1\nmomentun = 0.9\n", ("own.ini:3: ", "did you mean 'momentum'")),
+                           ("[train]\nlr = fast\n", ("own.ini:2: ", "lr: 'fast'")),
+                           ("lr = 0.1\n", ("own.ini:1: ", r"\[train\]")),
+                           ("[other]\nlr = 0.1\n", ("own.ini:2: ", r"\[train\]")),
+                           ("[train]\nlr = 0.1\nlr = 0.2\n", ("own.ini:3: ", "lr stands there twice")),
+                           ("[train]\nlr\n", ("own.ini:2: ", "key = value")),
+                           ("[train\nlr = 1\n", ("own.ini:1: ", "section")),
+                           ("[train]\nnesterov = yes\n", ("own.ini:2: ", "neither true nor false"))):
+            self.refused("train", "--config", self.config(text), code=2, says=says)
+        self.refused("train", "--config", "no.ini", code=2, says="no.ini cannot be read: No such file")
+        self.refused("train", "--config", ".", code=2, says="cannot be read")
+        self.refused("eval", "--config", "own.ini", code=2, says="not an option of claret eval")
+
     def test_used_folder(self):
         first = self.run_claret(*TRAIN, "-o", "here").out
         before = self.files("here")
