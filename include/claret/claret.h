@@ -257,8 +257,8 @@ CLARET_API void claret_network_destroy(struct claret_network *network);
 CLARET_API const char *claret_network_name(const struct claret_network *network);
 /* input[3] gets channels, height, width; *classes the number of logits. */
 CLARET_API void claret_network_shape(const struct claret_network *network, int input[3], int *classes);
-/* The layer table, and the bytes that training needs at that batch size. `*text` is to be freed by
- * claret_text_free(). */
+/* The layer table, and about how many bytes of a device training takes at that batch size. `*text` is to be
+ * freed by claret_text_free(). */
 CLARET_API enum claret_status claret_network_describe(const struct claret_network *network, int batch_size,
                                                       char **text);
 /* The same as a JSON object. */

@@ -43,14 +43,28 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
     }
 }
 
-/* On a device that allows everything at once: what one needs in particular (CLBlast's workspace, say) is not
- * in it. */
-static enum claret_status training_bytes(const struct claret_spec *spec, int batch, uint64_t *bytes)
+#define UNITS 8 /* of a device nobody named: partial sums are kept for each */
+
+/* On a device of that kind which allows everything at once, its layers fused as they are there; what one
+ * device needs in particular (CLBlast's workspace, say) is not in it. */
+static enum claret_status bytes_on(const struct claret_spec *spec, int batch, enum claret_device_class kind,
+                                   uint64_t *bytes)
 {
+    const bool vectors = kind == CLARET_CLASS_CPU, tiles = kind == CLARET_CLASS_GPU;
     struct claret_device_desc device;
     claret_device_desc_default(&device);
+    device.kind = kind;
     device.max_alloc = INT64_MAX;
-    struct claret_graph_options options = {.batch = batch, .training = true, .momentum = 0.9};
+    device.local_mem = 1 << 20;
+    device.float_width = vectors ? 16 : 1;
+    device.compute_units = UNITS;
+    struct claret_graph_options options = {.batch = batch,
+                                           .training = true,
+                                           .momentum = 0.9,
+                                           .fuse = vectors || tiles,
+                                           .fuse_update = vectors || tiles,
+                                           .tiles = tiles,
+                                           .channels_last = vectors};
     struct claret_plan_options plan_options = {.device = &device};
     struct claret_graph *graph = NULL;
     struct claret_plan *plan = NULL;
@@ -62,6 +76,19 @@ end:
     claret_plan_destroy(plan);
     claret_graph_destroy(graph);
     return status;
+}
+
+/* Kernels of one kind of device keep more than those of another: the most is told. */
+static enum claret_status training_bytes(const struct claret_spec *spec, int batch, uint64_t *most)
+{
+    static const enum claret_device_class kinds[] = {CLARET_CLASS_CPU, CLARET_CLASS_GPU};
+    *most = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint64_t bytes = 0;
+        CLARET_TRY(bytes_on(spec, batch, kinds[i], &bytes));
+        *most = bytes > *most ? bytes : *most;
+    }
+    return CLARET_OK;
 }
 
 static enum claret_status make_table(const struct claret_network *network, int batch, struct table *table,
@@ -119,7 +146,7 @@ static void format_table(const struct claret_network *network, int batch, const 
     claret_text_add(text, "Multiply-adds: %s for one image, forward\n",
                     grouped(table->multiply_adds, multiply_adds));
     if (table->params)
-        claret_text_add(text, "Training at batch size %d: %s (%s bytes) on the device\n", batch,
+        claret_text_add(text, "Training at batch size %d: about %s (%s bytes) on the device\n", batch,
                         claret_format_bytes(table->training_bytes, bytes),
                         grouped((double)table->training_bytes, exact));
 }
