@@ -4,6 +4,8 @@
 
 #define WORKSPACE_MARGIN 4096 /* bytes that the plan may add to a tensor's own */
 
+#define SMALL_LOCAL 65536 /* local memory of a driver that imitates a GPU's */
+
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128])
 {
     bool fine = device->kind == CLARET_CLASS_CPU;
@@ -23,15 +25,15 @@ bool claret_vector_workspace(const struct claret_device_desc *device, int64_t fl
 
 int64_t claret_vector_room(const struct claret_device_desc *device, int64_t most)
 {
-    int64_t half = (int64_t)(device->local_mem / 2);
-    return most < half ? most : half;
+    int64_t there = (int64_t)device->local_mem, room = there > SMALL_LOCAL ? there / 2 : there / 8;
+    return most < room ? most : room;
 }
 
 bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128])
 {
     bool fine = bytes <= claret_vector_room(device, bytes);
     if (!fine)
-        snprintf(reason, 128, "it takes %lld bytes of local memory, over half of %llu", (long long)bytes,
+        snprintf(reason, 128, "it takes %lld bytes of local memory, of %llu it may not", (long long)bytes,
                  (unsigned long long)device->local_mem);
     return fine;
 }
