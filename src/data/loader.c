@@ -95,19 +95,15 @@ static enum claret_status fill(struct claret_loader *loader, size_t batch, int s
 
     for (size_t i = 0; i < count; i++)
         labels[i] = dataset->labels[indices[i]];
+    memset(labels + count, 0, unused * sizeof(*labels));
     if (loader->options.resident) {
-        memset(labels + count, 0, unused * sizeof(*labels));
         memcpy(images, indices, count * sizeof(*indices));
         return CLARET_OK;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         CLARET_TRY(
             fetch(loader, batch / loader->steps_per_epoch, indices[i], images + i * dataset->image_bytes));
-    }
-    if (unused) {
-        memset(labels + count, 0, unused * sizeof(*labels));
-        memset(images + count * dataset->image_bytes, 0, unused * dataset->image_bytes);
-    }
+    memset(images + count * dataset->image_bytes, 0, unused * dataset->image_bytes);
     return CLARET_OK;
 }
 
