@@ -123,6 +123,40 @@ const struct claret_op_case claret_op_cases[] = {
     {"act-one", "1 1 1",
      "leaky_relu; relu6; sigmoid; tanh; gelu; silu; hardswish; flatten; linear out_features=3", 1, SMALL},
     {"act-batch65", "16 13 13", "gelu; silu; flatten; linear out_features=3", 65, LARGE},
+    /* dropout */
+    {"dropout-one", "1 1 1", "dropout; flatten; linear out_features=3", 1, SMALL},
+    {"dropout-flat", "3 5 3",
+     "flatten; dropout p=0.2; linear out_features=7; dropout p=0.9; linear "
+     "out_features=3",
+     5, SMALL},
+    {"dropout-images", "3 5 7",
+     "conv2d out_channels=6 kernel_size=2; dropout p=0.4; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"dropout-ends", "2 3 3", "dropout p=0; dropout p=1; flatten; linear out_features=3", 3, SMALL},
+    {"dropout-batch65", "16 13 11", "relu; dropout; flatten; linear out_features=3", 65, LARGE},
+    /* concat, mul */
+    {"concat-2", "3 5 4",
+     "a = conv2d out_channels=4 kernel_size=1; concat from=a,input; flatten; linear out_features=3", 3,
+     SMALL},
+    {"concat-flat", "2 3 3",
+     "f = flatten; a = linear out_features=5; b = relu; concat from=f,b,a; linear out_features=3", 4, SMALL},
+    {"concat-layouts", "5 6 7",
+     "a = relu; b = conv2d out_channels=1 kernel_size=3 padding=1; c = concat from=a,b,a; d = concat "
+     "from=b,c dim=1; conv2d out_channels=4 kernel_size=3; flatten; linear out_features=3",
+     3, SMALL},
+    {"mul-same", "3 5 4",
+     "a = conv2d out_channels=3 kernel_size=1; b = sigmoid; mul from=a,b; flatten; linear out_features=3", 3,
+     SMALL},
+    {"mul-twice", "1 1 1", "mul from=input,input; flatten; linear out_features=3", 1, SMALL},
+    {"mul-each", "3 6 5",
+     "a = conv2d out_channels=6 kernel_size=3 padding=1; adaptive_avg_pool2d output_size=1; conv2d "
+     "out_channels=6 kernel_size=1; s = sigmoid; mul from=a,s; relu; flatten; linear out_features=3",
+     4, SMALL},
+    {"mul-each-wide", "17 9 13",
+     "a = relu; adaptive_avg_pool2d output_size=1; s = sigmoid; mul from=a,s; conv2d out_channels=17 "
+     "kernel_size=3; flatten; linear out_features=3",
+     33, LARGE},
     /* max_pool2d */
     {"pool-one", "1 1 1", "max_pool2d kernel_size=1; flatten; linear out_features=3", 1, SMALL},
     {"pool-2x2", "3 8 6", "max_pool2d kernel_size=2; flatten; linear out_features=3", 3, SMALL},

@@ -122,6 +122,11 @@ static const struct wrong wrongs[] = {
      {"a.net:2:34: ", "padding 2", "half of kernel_size 2"}},
     {"input 3 8 8\nflatten\nadaptive_avg_pool2d output_size=1\n",
      {"a.net:3:1: ", "adaptive_avg_pool2d", "flat"}},
+    {"input 3 8 8\na = conv2d out_channels=2 kernel_size=3\nconcat from=a,input\nflatten\n",
+     {"a.net:3:1: layer concat1: ", "but for their channels", "2x6x6 and 3x8x8"}},
+    {"input 3 8 8\nf = flatten\nconcat from=input,f\nflatten\n", {"a.net:3:1: ", "3x8x8 and 192"}},
+    {"input 3 8 8\na = conv2d out_channels=2 kernel_size=8\nmul from=input,a\nflatten\n",
+     {"a.net:3:1: layer mul1: ", "a value for each channel", "3x8x8 and 2x1x1"}},
     {"input 3 8 8\nlost = relu\nflatten from=input\nlinear out_features=2\n",
      {"a.net:2:8: layer lost: ", "not used"}},
 };

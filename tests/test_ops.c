@@ -84,6 +84,9 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
     memset(step, 0, CLARET_STEP_WORDS * sizeof *step);
     step[CLARET_STEP_COUNT] = test->row->batch - test->row->batch / 4;
     step[CLARET_STEP_LR] = (double)0.05f;
+    step[CLARET_STEP_NUMBER] = claret_rng_below(&test->rng, 1000);
+    step[CLARET_STEP_SEED] = claret_rng_below(&test->rng, INT32_MAX);
+    step[CLARET_STEP_SEED + 1] = claret_rng_below(&test->rng, INT32_MAX);
     step[CLARET_STEP_FIRST] = (is_op(node, "sgd") || node->update) && claret_rng_below(&test->rng, 3) == 0;
 }
 
