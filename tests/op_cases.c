@@ -157,6 +157,21 @@ const struct claret_op_case claret_op_cases[] = {
      "a = relu; adaptive_avg_pool2d output_size=1; s = sigmoid; mul from=a,s; conv2d out_channels=17 "
      "kernel_size=3; flatten; linear out_features=3",
      33, LARGE},
+    /* upsample, pad, softmax */
+    {"upsample", "3 4 5",
+     "upsample scale_factor=2,3; conv2d out_channels=4 kernel_size=3; upsample "
+     "scale_factor=2; flatten; linear out_features=3",
+     3, SMALL},
+    {"upsample-one", "5 1 1", "upsample scale_factor=3; flatten; linear out_features=3", 3, SMALL},
+    {"pad", "3 4 5",
+     "pad left=1 bottom=2; conv2d out_channels=4 kernel_size=3; pad top=3 right=1 left=2; "
+     "flatten; linear out_features=3",
+     3, SMALL},
+    {"pad-one", "5 1 1", "pad left=2 top=1; pad; flatten; linear out_features=3", 3, SMALL},
+    {"softmax-flat", "3 3 5", "flatten; linear out_features=17; softmax; linear out_features=3", 4, SMALL},
+    {"softmax-images", "3 4 5",
+     "conv2d out_channels=7 kernel_size=2; softmax; flatten; linear out_features=3", 3, SMALL},
+    {"softmax-one", "1 1 1", "softmax dim=1; flatten; linear out_features=3", 3, SMALL},
     /* max_pool2d */
     {"pool-one", "1 1 1", "max_pool2d kernel_size=1; flatten; linear out_features=3", 1, SMALL},
     {"pool-2x2", "3 8 6", "max_pool2d kernel_size=2; flatten; linear out_features=3", 3, SMALL},

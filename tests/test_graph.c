@@ -54,6 +54,8 @@ static const struct shape_row shape_rows[] = {
     {"1 5 5", "max_pool2d kernel_size=3 padding=1", "1x2x2"},
     {"5 3 2", "relu", "5x3x2"},
     {"5 3 2", "flatten", "30"},
+    {"5 3 2", "upsample scale_factor=2,3", "5x6x6"},
+    {"5 3 2", "pad left=1 right=2 top=3 bottom=4", "5x10x5"},
 };
 
 static void test_shapes(void **state)
@@ -127,6 +129,8 @@ static const struct wrong wrongs[] = {
     {"input 3 8 8\nf = flatten\nconcat from=input,f\nflatten\n", {"a.net:3:1: ", "3x8x8 and 192"}},
     {"input 3 8 8\na = conv2d out_channels=2 kernel_size=8\nmul from=input,a\nflatten\n",
      {"a.net:3:1: layer mul1: ", "a value for each channel", "3x8x8 and 2x1x1"}},
+    {"input 3 8 8\nflatten\nupsample scale_factor=2\n", {"a.net:3:1: ", "upsample", "flat"}},
+    {"input 3 8 8\nflatten\npad left=2\n", {"a.net:3:1: ", "pad", "flat"}},
     {"input 3 8 8\nlost = relu\nflatten from=input\nlinear out_features=2\n",
      {"a.net:2:8: layer lost: ", "not used"}},
 };

@@ -131,6 +131,7 @@ sizes_lane()
     run "op tests, all sizes" op_tests
     run "steps, all sizes" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_steps"
     run "NVIDIA, AMD, Intel compilers" vendors_compile
+    run "all networks beside PyTorch" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_zoo" --all
     run "valgrind: a short training" valgrind_training
 }
 
