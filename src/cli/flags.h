@@ -88,6 +88,14 @@ enum cli_group {
       "a row for each image and class instead of a line for each image")                                     \
     X(CONFIG, "config", 0, "FILE", NULL, T, RUN,                                                             \
       "take options from this file, such as the config.ini of a run; flags win")                             \
+    X(RESUME, "resume", 0, "DIR|FILE", NULL, T, RUN,                                                         \
+      "go on where a run's newest checkpoint was, or this one; its options hold, flags win where a "         \
+      "training "                                                                                            \
+      "can change them")                                                                                     \
+    X(CHECKPOINT_EVERY, "checkpoint-every", 0, "N|Ts", "checkpoint-every", T, RUN,                           \
+      "write a checkpoint into the run's folder every N steps or T seconds, and at the end; one is written " \
+      "in any case where training is interrupted")                                                           \
+    X(CHECKPOINT_KEEP, "checkpoint-keep", 0, "K", "checkpoint-keep", T, RUN, "checkpoints that stay")        \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
@@ -213,6 +221,7 @@ struct cli_args {
     const char *operand;               /* the first; NULL: not given */
     const char **operands;             /* all of them, malloc'ed */
     int operand_count;
+    struct claret_checkpoint *checkpoint; /* of --resume, NULL: there is none; to be destroyed */
 };
 
 /* The index in argv of the first word that is neither an option nor an option's value; argc: none. */

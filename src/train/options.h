@@ -47,6 +47,8 @@
     X("max-steps", max_steps, INT, "0", 0, 9.007199254740992e15)                                             \
     X("limit-train", limit_train, INT, "0", 0, 1 << 30)                                                      \
     X("limit-test", limit_test, INT, "0", 0, 1 << 30)                                                        \
+    X("checkpoint-every", checkpoint_every, TEXT, "", 0, 0)                                                  \
+    X("checkpoint-keep", checkpoint_keep, INT, "2", 1, 1000)                                                 \
     X("init", init, TEXT, "", 0, 0)                                                                          \
     X("out", out, TEXT, "", 0, 0)                                                                            \
     X("overwrite", overwrite, SWITCH, "false", 0, 0)                                                         \

@@ -369,6 +369,16 @@ static enum claret_status check_weight(const struct reader *reader, const struct
     return CLARET_SHAPE;
 }
 
+/* Fills the weight's values. */
+static void get_values(const struct claret_weight *weight, const unsigned char *bytes)
+{
+    size_t count = (size_t)claret_shape_count(&weight->shape);
+    if (!weight->integer)
+        get_floats(bytes, weight->values, count);
+    for (size_t i = 0; weight->integer && i < count; i++)
+        weight->values[i] = (float)get_number(bytes + 8 * i, 8);
+}
+
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count)
 {
     struct reader reader;
@@ -391,13 +401,8 @@ enum claret_status claret_weights_load(const char *path, const struct claret_wei
         if (weights[i].integer)
             CLARET_GOTO(done, check_integers(&reader, &weights[i],
                                              data + find_entry(&reader, weights[i].name)->begin));
-    for (int i = 0; i < count; i++) {
-        const struct entry *entry = find_entry(&reader, weights[i].name);
-        if (!weights[i].integer)
-            get_floats(data + entry->begin, weights[i].values, (size_t)entry->count);
-        for (uint64_t j = 0; weights[i].integer && j < entry->count; j++)
-            weights[i].values[j] = (float)get_number(data + entry->begin + 8 * j, 8);
-    }
+    for (int i = 0; i < count; i++)
+        get_values(&weights[i], data + find_entry(&reader, weights[i].name)->begin);
 done:
     free(data);
     close_reader(&reader);
@@ -461,15 +466,20 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* The header of `weights`, which are sorted; malloc'ed by jansson, NULL: out of memory or no UTF-8 in a name.
+/* The header of `weights`, which are sorted, with `notes` (NULL: none); malloc'ed by jansson, NULL: out of
+ * memory or no UTF-8 in a name.
  */
-static char *make_header(const struct claret_weight *weights, int count)
+static char *make_header(const struct claret_weight *weights, int count, const char *const *notes)
 {
-    json_t *header = json_object();
+    json_t *header = json_object(), *metadata = notes ? json_object() : NULL;
     json_int_t offset = 0;
     char *text;
     int failed = !header;
 
+    for (int i = 0; notes && notes[i]; i += 2)
+        failed |= json_object_set_new(metadata, notes[i], json_string(notes[i + 1]));
+    if (notes)
+        failed |= json_object_set_new(header, "__metadata__", metadata);
     for (int i = 0; i < count && !failed; i++) {
         json_int_t end =
             offset + (json_int_t)size_of(&weights[i]) * (json_int_t)claret_shape_count(&weights[i].shape);
@@ -487,10 +497,10 @@ static char *make_header(const struct claret_weight *weights, int count)
 }
 
 /* The whole file in memory, *bytes malloc'ed. */
-static enum claret_status make_file(const struct claret_weight *weights, int count, unsigned char **bytes,
-                                    size_t *size)
+static enum claret_status make_file(const struct claret_weight *weights, int count, const char *const *notes,
+                                    unsigned char **bytes, size_t *size)
 {
-    char *header = make_header(weights, count);
+    char *header = make_header(weights, count, notes);
     size_t header_size, padded, data_size = 0;
     unsigned char *file, *data;
 
@@ -528,6 +538,12 @@ static enum claret_status make_file(const struct claret_weight *weights, int cou
 enum claret_status claret_weights_save(const char *path, const struct claret_weight *weights, int count,
                                        char sha256[65])
 {
+    return claret_weights_save_noted(path, weights, count, NULL, sha256);
+}
+
+enum claret_status claret_weights_save_noted(const char *path, const struct claret_weight *weights, int count,
+                                             const char *const *notes, char sha256[65])
+{
     struct claret_weight *sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
     unsigned char *bytes = NULL;
     enum claret_status status;
@@ -538,12 +554,107 @@ enum claret_status claret_weights_save(const char *path, const struct claret_wei
     if (count)
         memcpy(sorted, weights, (size_t)count * sizeof(*sorted));
     qsort(sorted, (size_t)count, sizeof(*sorted), compare_names);
-    CLARET_GOTO(done, make_file(sorted, count, &bytes, &size));
+    CLARET_GOTO(done, make_file(sorted, count, notes, &bytes, &size));
     CLARET_GOTO(done, claret_file_write(path, bytes, size));
     if (sha256)
         claret_sha256(bytes, size, sha256);
 done:
     free(bytes);
     free(sorted);
+    return status;
+}
+
+/* ---- whole files --------------------------------------------------------------------------------------- */
+
+void claret_weights_list_free(struct claret_weights_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        free((char *)list->list[i].name);
+        free(list->list[i].values);
+    }
+    free(list->list);
+    *list = (struct claret_weights_list){0};
+}
+
+enum claret_status claret_weights_list_add(struct claret_weights_list *list, const char *name,
+                                           const struct claret_shape *shape, bool integer)
+{
+    struct claret_weight *larger = realloc(list->list, ((size_t)list->count + 1) * sizeof *larger);
+    if (!larger)
+        return claret_no_memory();
+    list->list = larger;
+    struct claret_weight *made = &larger[list->count++];
+    *made = (struct claret_weight){.name = claret_strdup(name),
+                                   .shape = *shape,
+                                   .values = malloc((size_t)claret_shape_count(shape) * sizeof(float) + 1),
+                                   .integer = integer};
+    return made->name && made->values ? CLARET_OK : claret_no_memory();
+}
+
+const struct claret_weight *claret_weights_list_find(const struct claret_weights_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->list[i].name, name) == 0)
+            return &list->list[i];
+    return NULL;
+}
+
+void claret_weights_sort(struct claret_weights_list *list)
+{
+    if (list->count)
+        qsort(list->list, (size_t)list->count, sizeof *list->list, compare_names);
+}
+
+static enum claret_status load_entry(const struct reader *reader, const struct entry *entry,
+                                     const unsigned char *data, struct claret_weights_list *list)
+{
+    struct claret_shape shape = {.rank = (int)json_array_size(entry->shape)};
+    bool integer = strcmp(entry->dtype, "I64") == 0;
+    if (!integer && strcmp(entry->dtype, "F32") != 0)
+        return claret_fail(CLARET_FORMAT, "%s: %s: dtype %s", reader->path, entry->name, entry->dtype);
+    if (shape.rank > CLARET_MAX_RANK)
+        return claret_fail(CLARET_FORMAT, "%s: %s: %d dimensions", reader->path, entry->name, shape.rank);
+    for (int i = 0; i < shape.rank; i++)
+        shape.dim[i] = json_integer_value(json_array_get(entry->shape, (size_t)i));
+    CLARET_TRY(claret_weights_list_add(list, entry->name, &shape, integer));
+    struct claret_weight *made = &list->list[list->count - 1];
+    if (integer)
+        CLARET_TRY(check_integers(reader, made, data + entry->begin));
+    get_values(made, data + entry->begin);
+    return CLARET_OK;
+}
+
+static enum claret_status load_notes(const struct reader *reader, const struct claret_weights_note *notes)
+{
+    const json_t *metadata = json_object_get(reader->header, "__metadata__");
+    for (; notes->key; notes++) {
+        const char *text = json_string_value(json_object_get(metadata, notes->key));
+        *notes->text = text ? claret_strdup(text) : NULL;
+        if (text && !*notes->text)
+            return claret_no_memory();
+    }
+    return CLARET_OK;
+}
+
+enum claret_status claret_weights_load_all(const char *path, const struct claret_weights_note *notes,
+                                           struct claret_weights_list *list)
+{
+    struct reader reader;
+    unsigned char *data = NULL;
+    enum claret_status status;
+    CLARET_GOTO(done, open_reader(path, &reader));
+    CLARET_GOTO(done, load_notes(&reader, notes));
+    data = malloc((size_t)reader.data_size + 1);
+    if (!data) {
+        status = claret_no_memory();
+        goto done;
+    }
+    CLARET_GOTO(done, read_bytes(&reader, data, (size_t)reader.data_size));
+    for (size_t i = 0; i < reader.entry_count; i++)
+        CLARET_GOTO(done, load_entry(&reader, &reader.entries[i], data, list));
+    claret_weights_sort(list);
+done:
+    free(data);
+    close_reader(&reader);
     return status;
 }
