@@ -328,6 +328,17 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
                                            claret_on_loss loss, claret_on_epoch epoch,
                                            claret_on_progress progress);
 
+/* After each test that claret_session_validate() asked for: mean loss, accuracy in percent, whether it is the
+ * best so far. */
+typedef void (*claret_on_test)(void *user, int epoch, double loss, double accuracy, int best);
+CLARET_API void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks,
+                                                claret_on_test test);
+/* Trainings test on this data set after every `val-every` epochs; it must stay until they end. NULL: none. The
+ * run's folder gets validation.csv and best.safetensors, a checkpoint, by the option best-by; training ends
+ * early by early-stopping. */
+CLARET_API enum claret_status claret_session_validate(struct claret_session *session,
+                                                      const struct claret_dataset *dataset);
+
 /* The folder of one training run: config.ini, log.csv, weights.safetensors. */
 struct claret_run;
 /* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into

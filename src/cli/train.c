@@ -49,6 +49,13 @@ static void on_progress(void *user, size_t step, size_t steps, int epoch, double
                  seconds % 60);
 }
 
+static void on_test(void *user, int epoch, double loss, double accuracy, int best)
+{
+    (void)user;
+    cli_note("epoch %d: test loss %.4f, accuracy %.2f%%%s", epoch, loss, accuracy,
+             best ? ", the best so far" : "");
+}
+
 /* ---- before ------------------------------------------------------------------------------------- */
 
 static bool set_list(struct claret_options *options, const char *key, const float *values, int count)
@@ -131,6 +138,8 @@ static int prepare(struct training *training)
         return CLI_USAGE;
     }
     code = cli_open_session(args, training->network, training->train, 1, &training->session);
+    if (code == CLI_DONE && claret_session_validate(training->session, training->test) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
     return code == CLI_DONE && args->checkpoint ? resume(training) : code;
 }
 
@@ -173,6 +182,7 @@ static int run(struct training *training, bool *stopped)
         return cli_failed(CLI_FAILED);
     claret_train_callbacks_set(callbacks, training, on_loss, on_epoch,
                                cli_progress_wanted() ? on_progress : NULL);
+    claret_train_callbacks_set_test(callbacks, on_test);
     enum claret_status status =
         claret_session_train(training->session, training->train, training->run, callbacks);
     claret_train_callbacks_destroy(callbacks);

@@ -16,7 +16,6 @@
 #define FORMAT 1
 #define PREFIX "checkpoint-"
 #define SUFFIX ".safetensors"
-#define OPTIMIZER "optimizer." /* before the names of the optimizer's tensors */
 
 struct claret_checkpoint {
     char *path, *folder;
@@ -84,39 +83,48 @@ static json_t *words_json(const uint32_t *words)
     return array;
 }
 
+static json_t *validated_json(const struct claret_validated *state)
+{
+    return json_pack("{s:b,s:b,s:f,s:I,s:f,s:f,s:I}", "any", state->any, "due", state->due, "best",
+                     state->best, "since", (json_int_t)state->since, "scale", state->scale, "plateau_best",
+                     state->plateau_best, "plateau_bad", (json_int_t)state->plateau_bad);
+}
+
 static json_t *progress_json(const struct claret_progress *progress)
 {
-    return json_pack("{s:I,s:I,s:f,s:f,s:I,s:I,s:b}", "steps", (json_int_t)progress->steps, "images",
+    return json_pack("{s:I,s:I,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps, "images",
                      (json_int_t)progress->images, "seconds", progress->seconds, "epoch_loss",
                      progress->epoch_loss, "epoch_steps", (json_int_t)progress->epoch_steps, "epoch_images",
-                     (json_int_t)progress->epoch_images, "reset_loss", progress->reset_loss);
+                     (json_int_t)progress->epoch_images, "reset_loss", progress->reset_loss, "validated",
+                     validated_json(&progress->validated));
 }
 
 static enum claret_status make_note(struct claret_session *session, const struct claret_progress *progress,
-                                    const char *log, char **note)
+                                    const struct claret_run_texts *texts, char **note)
 {
     uint32_t words[CLARET_STEP_WORDS];
     CLARET_TRY(claret_session_words(session, words));
-    json_t *root = json_pack("{s:i,s:s,s:o?,s:s,s:s,s:o?,s:o?,s:s,s:I,s:I,s:I,s:I}", "format", FORMAT,
+    json_t *root = json_pack("{s:i,s:s,s:o?,s:s,s:s,s:o?,s:o?,s:s,s:s,s:I,s:I,s:I,s:I}", "format", FORMAT,
                              "claret", claret_version(), "options", options_json(session->options), "network",
                              session->network->text, "name", session->network->spec->file, "progress",
-                             progress_json(progress), "words", words_json(words), "log", log, "steps",
-                             (json_int_t)session->steps, "epochs", (json_int_t)session->epochs, "images",
-                             (json_int_t)session->images, "train_images", (json_int_t)progress->train_images);
+                             progress_json(progress), "words", words_json(words), "log", texts->log,
+                             "validation", texts->validation, "steps", (json_int_t)session->steps, "epochs",
+                             (json_int_t)session->epochs, "images", (json_int_t)session->images,
+                             "train_images", (json_int_t)progress->train_images);
     *note = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     return *note ? CLARET_OK : claret_no_memory();
 }
 
 enum claret_status claret_checkpoint_save(struct claret_session *session,
-                                          const struct claret_progress *progress, const char *log,
-                                          const char *path)
+                                          const struct claret_progress *progress,
+                                          const struct claret_run_texts *texts, const char *path)
 {
     struct claret_weights_list tensors = {0};
     char *note = NULL, digest[65];
     enum claret_status status;
-    CLARET_GOTO(end, claret_session_keep(session, OPTIMIZER, &tensors));
-    CLARET_GOTO(end, make_note(session, progress, log, &note));
+    CLARET_GOTO(end, claret_session_keep(session, &tensors));
+    CLARET_GOTO(end, make_note(session, progress, texts, &note));
     claret_weights_sort(&tensors);
     CLARET_GOTO(end, make_digest(note, tensors.list, tensors.count, digest));
     const char *const notes[] = {"claret.checkpoint", note, "claret.sha256", digest, NULL};
@@ -136,7 +144,8 @@ static enum claret_status broken(const char *path, const char *what)
 
 static enum claret_status check_root(const struct claret_checkpoint *checkpoint)
 {
-    static const char *const objects[] = {"options", "progress"}, *const texts[] = {"network", "name", "log"};
+    static const char *const objects[] = {"options", "progress"}, *const texts[] = {"network", "name", "log",
+                                                                                    "validation"};
     json_int_t format = json_integer_value(json_object_get(checkpoint->root, "format"));
     if (format != FORMAT)
         return claret_fail(CLARET_FORMAT,
@@ -310,9 +319,9 @@ const char *claret_checkpoint_folder(const struct claret_checkpoint *checkpoint)
     return checkpoint->folder;
 }
 
-const char *claret_checkpoint_log(const struct claret_checkpoint *checkpoint)
+struct claret_run_texts claret_checkpoint_texts(const struct claret_checkpoint *checkpoint)
 {
-    return text_of(checkpoint, "log");
+    return (struct claret_run_texts){text_of(checkpoint, "log"), text_of(checkpoint, "validation")};
 }
 
 size_t claret_checkpoint_steps(const struct claret_checkpoint *checkpoint)
@@ -373,6 +382,19 @@ static size_t size_at(const json_t *object, const char *key)
     return value > 0 ? (size_t)value : 0;
 }
 
+static void set_validated(const json_t *from, struct claret_validated *state)
+{
+    *state = (struct claret_validated){
+        .any = json_is_true(json_object_get(from, "any")),
+        .due = json_is_true(json_object_get(from, "due")),
+        .best = json_number_value(json_object_get(from, "best")),
+        .since = size_at(from, "since"),
+        .scale = json_number_value(json_object_get(from, "scale")),
+        .plateau_best = json_number_value(json_object_get(from, "plateau_best")),
+        .plateau_bad = size_at(from, "plateau_bad"),
+    };
+}
+
 static void set_progress(const struct claret_checkpoint *checkpoint, struct claret_session *session)
 {
     const json_t *from = json_object_get(checkpoint->root, "progress");
@@ -386,6 +408,7 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
         .reset_loss = json_is_true(json_object_get(from, "reset_loss")),
         .train_images = size_at(checkpoint->root, "train_images"),
     };
+    set_validated(json_object_get(from, "validated"), &session->progress.validated);
     session->steps = size_at(checkpoint->root, "steps");
     session->epochs = size_at(checkpoint->root, "epochs");
     session->images = size_at(checkpoint->root, "images");
@@ -402,7 +425,7 @@ enum claret_status claret_session_resume(struct claret_session *session,
         return claret_fail(CLARET_INVALID, "claret_session_resume: an argument is NULL");
     if (!session->train.exec)
         return claret_fail(CLARET_INVALID, "this session was made for evaluation, it cannot train");
-    CLARET_TRY(claret_session_restore(session, OPTIMIZER, checkpoint->path, &checkpoint->tensors));
+    CLARET_TRY(claret_session_restore(session, checkpoint->path, &checkpoint->tensors));
     for (size_t i = 0; i < CLARET_STEP_WORDS; i++)
         words[i] =
             (uint32_t)json_integer_value(json_array_get(json_object_get(checkpoint->root, "words"), i));

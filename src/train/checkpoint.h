@@ -9,12 +9,15 @@
 
 #include "train/session.h"
 
-/* Writes one, atomically; nothing may be in flight that it should not have. `log`: log.csv so far. */
+/* What a run's folder has of the training so far: log.csv, validation.csv ("": there is none). */
+struct claret_run_texts {
+    const char *log, *validation;
+};
+/* Writes one, atomically; nothing may be in flight that it should not have. */
 enum claret_status claret_checkpoint_save(struct claret_session *session,
-                                          const struct claret_progress *progress, const char *log,
-                                          const char *path);
-/* The log as it was. */
-const char *claret_checkpoint_log(const struct claret_checkpoint *checkpoint);
+                                          const struct claret_progress *progress,
+                                          const struct claret_run_texts *texts, const char *path);
+struct claret_run_texts claret_checkpoint_texts(const struct claret_checkpoint *checkpoint);
 /* The folder that it lies in. */
 const char *claret_checkpoint_folder(const struct claret_checkpoint *checkpoint);
 /* Steps done; 0: `name` is no checkpoint's file name. "checkpoint-00001250.safetensors" */

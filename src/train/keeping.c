@@ -53,15 +53,15 @@ bool claret_keeping_wanted(const struct claret_keeping *keeping, size_t steps)
     return keeping->run && steps != keeping->saved;
 }
 
+/* A checkpoint under that name; `path` is freed. */
 static enum claret_status save(struct claret_keeping *keeping, struct claret_session *session,
-                               const struct claret_progress *progress)
+                               const struct claret_progress *progress, char *path)
 {
-    char *path = claret_checkpoint_path(claret_run_folder(keeping->run), progress->steps), *log = NULL;
+    char *log = NULL;
     enum claret_status status = path ? claret_run_read_log(keeping->run, &log) : claret_no_memory();
+    const struct claret_run_texts texts = {log, claret_run_tests(keeping->run)};
     if (status == CLARET_OK)
-        status = claret_checkpoint_save(session, progress, log, path);
-    if (status == CLARET_OK)
-        claret_run_keep(keeping->run, progress->steps, keeping->keep);
+        status = claret_checkpoint_save(session, progress, &texts, path);
     free(path);
     free(log);
     return status;
@@ -70,11 +70,22 @@ static enum claret_status save(struct claret_keeping *keeping, struct claret_ses
 void claret_keeping_save(struct claret_keeping *keeping, struct claret_session *session,
                          const struct claret_progress *progress)
 {
-    if (save(keeping, session, progress) == CLARET_OK) {
+    char *path = claret_checkpoint_path(claret_run_folder(keeping->run), progress->steps);
+    if (save(keeping, session, progress, path) == CLARET_OK) {
+        claret_run_keep(keeping->run, progress->steps, keeping->keep);
         keeping->saved = progress->steps;
     } else {
         claret_warn("after step %zu there is no checkpoint: %s", progress->steps, claret_error());
         claret_error_clear();
     }
     keeping->last = claret_clock();
+}
+
+void claret_keeping_best(struct claret_keeping *keeping, struct claret_session *session,
+                         const struct claret_progress *progress)
+{
+    if (!keeping->run || save(keeping, session, progress, claret_run_best(keeping->run)) == CLARET_OK)
+        return;
+    claret_warn("the best so far, after step %zu, is not kept: %s", progress->steps, claret_error());
+    claret_error_clear();
 }

@@ -22,5 +22,8 @@ bool claret_keeping_wanted(const struct claret_keeping *keeping, size_t steps);
 /* Writes one, and removes those that are too many. What goes wrong is a warning: older ones stay then. */
 void claret_keeping_save(struct claret_keeping *keeping, struct claret_session *session,
                          const struct claret_progress *progress);
+/* best.safetensors, likewise. */
+void claret_keeping_best(struct claret_keeping *keeping, struct claret_session *session,
+                         const struct claret_progress *progress);
 
 #endif

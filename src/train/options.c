@@ -2,6 +2,7 @@
 #include "train/options.h"
 #include "train/keeping.h"
 #include "train/schedule.h"
+#include "train/validation.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -180,6 +181,8 @@ enum claret_status claret_options_check(const struct claret_options *options)
             options->momentum, options->dampening);
     struct claret_keeping keeping;
     CLARET_TRY(claret_keeping_init(options, NULL, &keeping));
+    struct claret_validation validation;
+    CLARET_TRY(claret_validation_init(options, NULL, &validation));
     struct claret_schedule schedule;
     return claret_schedule_init(options, &schedule);
 }

@@ -36,6 +36,10 @@
     X("lr-end-factor", lr_end_factor, REAL, "0", 0, 1)                                                       \
     X("lr-warmup", lr_warmup, INT, "0", 0, 1 << 30)                                                          \
     X("lr-warmup-factor", lr_warmup_factor, REAL, "0.01", 0, 1)                                              \
+    X("lr-patience", lr_patience, INT, "10", 0, 1 << 30)                                                     \
+    X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
+    X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \
+    X("early-stopping", early_stopping, INT, "0", 0, 1 << 30)                                                \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
     X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \

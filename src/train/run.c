@@ -22,11 +22,15 @@ static const char weights_name[] = "weights.safetensors";
 static const char log_name[] = "log.csv";
 static const char config_name[] = "config.ini";
 
-static const char *const names[] = {weights_name, log_name, config_name};
+static const char validation_name[] = "validation.csv";
+static const char best_name[] = "best.safetensors";
+
+static const char *const names[] = {weights_name, log_name, config_name, validation_name, best_name};
 
 struct claret_run {
     char *folder, *weights;
     size_t *checkpoints, checkpoint_count; /* this training's, by their steps, in order */
+    struct claret_text validation;         /* validation.csv so far */
     struct claret_file log, config;
     bool logging; /* `log` is open */
     bool waiting; /* `config` is written, but has not got its name yet */
@@ -269,6 +273,7 @@ void claret_run_destroy(struct claret_run *run)
     free(run->folder);
     free(run->weights);
     free(run->checkpoints);
+    claret_text_drop(&run->validation);
     free(run);
 }
 
@@ -352,6 +357,38 @@ void claret_run_keep(struct claret_run *run, size_t steps, size_t count)
     remove_others(run);
 }
 
+/* The whole file anew: it has a row for a test. */
+static enum claret_status write_validation(struct claret_run *run)
+{
+    char *path = claret_path_join(run->folder, validation_name);
+    enum claret_status status = path && !run->validation.failed ? CLARET_OK : claret_no_memory();
+    if (status == CLARET_OK && run->validation.size)
+        status = claret_file_write(path, run->validation.data, run->validation.size);
+    else if (status == CLARET_OK)
+        unlink(path); /* an earlier training's */
+    free(path);
+    return status;
+}
+
+enum claret_status claret_run_log_test(struct claret_run *run, int epoch, size_t steps, double loss,
+                                       double accuracy)
+{
+    if (!run->validation.size)
+        claret_text_add(&run->validation, "epoch,steps,loss,accuracy\n");
+    claret_text_add(&run->validation, "%d,%zu,%.9g,%.9g\n", epoch, steps, loss, accuracy);
+    return write_validation(run);
+}
+
+const char *claret_run_tests(const struct claret_run *run)
+{
+    return run->validation.size ? run->validation.data : "";
+}
+
+char *claret_run_best(const struct claret_run *run)
+{
+    return claret_path_join(run->folder, best_name);
+}
+
 /* What a process that was killed left half-written: "NAME.PID-N.tmp" of this folder's files. */
 static void remove_leftovers(const char *path)
 {
@@ -387,7 +424,10 @@ enum claret_status claret_run_resume(const struct claret_options *options,
     remove_leftovers(folder);
     CLARET_GOTO(failed, claret_checkpoint_list(folder, claret_checkpoint_steps(checkpoint),
                                                &made->checkpoints, &made->checkpoint_count));
-    CLARET_GOTO(failed, open_log(made, claret_checkpoint_log(checkpoint)));
+    const struct claret_run_texts texts = claret_checkpoint_texts(checkpoint);
+    claret_text_add(&made->validation, "%s", texts.validation);
+    CLARET_GOTO(failed, open_log(made, texts.log));
+    CLARET_GOTO(failed, write_validation(made));
     CLARET_GOTO(failed, write_config(options, made));
     *run = made;
     return CLARET_OK;

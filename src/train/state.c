@@ -6,33 +6,48 @@
 #include "train/session.h"
 #include "train/weights.h"
 
+static bool among(const int *tensors, int count, int tensor)
+{
+    for (int i = 0; i < count; i++)
+        if (tensors[i] == tensor)
+            return true;
+    return false;
+}
+
 /* Parameters, buffers, and whole buffers of the optimizer's state. */
 static bool changes(const struct claret_graph *graph, int tensor)
 {
     const struct claret_tensor *of = &graph->tensors[tensor];
-    bool parts = of->home == CLARET_HOME_PARAMS || of->home == CLARET_HOME_BUFFERS;
-    bool whole = tensor == graph->all_params || tensor == graph->all_buffers;
-    return (parts && !whole) || (of->home == CLARET_HOME_STATE && of->base < 0);
+    switch (of->home) {
+    case CLARET_HOME_PARAMS:
+        return among(graph->params, graph->param_count, tensor);
+    case CLARET_HOME_BUFFERS:
+        return among(graph->buffers, graph->buffer_count, tensor);
+    case CLARET_HOME_STATE:
+        return of->base < 0;
+    default:
+        return false;
+    }
 }
 
 /* "optimizer.momentum", malloc'ed; NULL: out of memory. */
-static char *kept_name(const struct claret_tensor *tensor, const char *prefix)
+static char *kept_name(const struct claret_tensor *tensor)
 {
     struct claret_text text = {0};
     char *name = NULL;
-    claret_text_add(&text, "%s%s", tensor->home == CLARET_HOME_STATE ? prefix : "", tensor->name);
+    claret_text_add(&text, "%s%s", tensor->home == CLARET_HOME_STATE ? CLARET_WEIGHTS_OPTIMIZER : "",
+                    tensor->name);
     return claret_text_take(&text, &name) == CLARET_OK ? name : NULL;
 }
 
-enum claret_status claret_session_keep(struct claret_session *session, const char *prefix,
-                                       struct claret_weights_list *list)
+enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list)
 {
     const struct claret_graph *graph = session->train.graph;
     for (int i = 0; i < graph->tensor_count; i++) {
         const struct claret_tensor *tensor = &graph->tensors[i];
         if (!changes(graph, i))
             continue;
-        char *name = kept_name(tensor, prefix);
+        char *name = kept_name(tensor);
         enum claret_status status = name ? CLARET_OK : claret_no_memory();
         if (status == CLARET_OK)
             status = claret_weights_list_add(list, name, &tensor->shape, tensor->dtype == CLARET_DTYPE_I32);
@@ -44,11 +59,11 @@ enum claret_status claret_session_keep(struct claret_session *session, const cha
 }
 
 /* Tensor `i`'s values in the list. */
-static enum claret_status find(const struct claret_graph *graph, int i, const char *prefix, const char *path,
+static enum claret_status find(const struct claret_graph *graph, int i, const char *path,
                                const struct claret_weights_list *list, const struct claret_weight **found)
 {
     const struct claret_tensor *tensor = &graph->tensors[i];
-    char *name = kept_name(tensor, prefix);
+    char *name = kept_name(tensor);
     if (!name)
         return claret_no_memory();
     *found = claret_weights_list_find(list, name);
@@ -62,15 +77,15 @@ static enum claret_status find(const struct claret_graph *graph, int i, const ch
     return status;
 }
 
-enum claret_status claret_session_restore(struct claret_session *session, const char *prefix,
-                                          const char *path, const struct claret_weights_list *list)
+enum claret_status claret_session_restore(struct claret_session *session, const char *path,
+                                          const struct claret_weights_list *list)
 {
     const struct claret_graph *graph = session->train.graph;
     const struct claret_weight *from;
     int count = 0;
     for (int i = 0; i < graph->tensor_count; i++)
         if (changes(graph, i)) {
-            CLARET_TRY(find(graph, i, prefix, path, list, &from));
+            CLARET_TRY(find(graph, i, path, list, &from));
             count++;
         }
     if (count != list->count)
@@ -80,7 +95,7 @@ enum claret_status claret_session_restore(struct claret_session *session, const 
     for (int i = 0; i < graph->tensor_count; i++) {
         if (!changes(graph, i))
             continue;
-        CLARET_TRY(find(graph, i, prefix, path, list, &from));
+        CLARET_TRY(find(graph, i, path, list, &from));
         size_t bytes = (size_t)claret_shape_count(&from->shape) * sizeof(float);
         float *copy = malloc(bytes + 1);
         if (!copy)

@@ -10,6 +10,7 @@
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/session.h"
+#include "train/validation.h"
 
 /* Between two calls of the progress callback, in seconds. */
 #define PROGRESS_INTERVAL 0.2
@@ -19,6 +20,7 @@ struct claret_train_callbacks {
     claret_on_loss loss;
     claret_on_epoch epoch;
     claret_on_progress progress;
+    claret_on_test test;
 };
 
 enum claret_status claret_train_callbacks_create(struct claret_train_callbacks **callbacks)
@@ -36,7 +38,12 @@ void claret_train_callbacks_destroy(struct claret_train_callbacks *callbacks)
 void claret_train_callbacks_set(struct claret_train_callbacks *callbacks, void *user, claret_on_loss loss,
                                 claret_on_epoch epoch, claret_on_progress progress)
 {
-    *callbacks = (struct claret_train_callbacks){user, loss, epoch, progress};
+    *callbacks = (struct claret_train_callbacks){user, loss, epoch, progress, callbacks->test};
+}
+
+void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks, claret_on_test test)
+{
+    callbacks->test = test;
 }
 
 /* One call of claret_session_train. */
@@ -49,8 +56,9 @@ struct training {
     struct claret_train_callbacks callbacks; /* all NULL where there are none */
     struct claret_progress at;
     struct claret_keeping keeping; /* checkpoints */
-    size_t total;                  /* steps to do in all */
-    size_t begun;                  /* images that were done before this call */
+    struct claret_validation validation;
+    size_t total; /* steps to do in all */
+    size_t begun; /* images that were done before this call */
     double start, epoch_start, progress_at;
     bool saved; /* the programs are in the cache */
 };
@@ -130,18 +138,53 @@ static void show_progress(struct training *training, const struct claret_batch *
 static double rate_of(const struct training *training, const struct claret_batch *batch)
 {
     const struct claret_schedule *schedule = &training->schedule;
-    return schedule->by_step
-               ? claret_schedule_lr(schedule, (int64_t)training->at.steps, (int64_t)training->total)
-               : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
+    double lr = schedule->by_step
+                    ? claret_schedule_lr(schedule, (int64_t)training->at.steps, (int64_t)training->total)
+                    : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
+    return training->validation.plateau && training->at.validated.any ? lr * training->at.validated.scale
+                                                                      : lr;
 }
 
-/* A checkpoint of now. One that cannot be written costs no training. */
-static void keep(struct training *training)
+/* A checkpoint of now, of the best or by the number of steps. One that cannot be written costs no training.
+ */
+static void keep(struct training *training, bool best)
 {
     struct claret_progress at = training->at;
     at.seconds = seconds_of(training);
     at.reset_loss = training->session->reset_loss;
-    claret_keeping_save(&training->keeping, training->session, &at);
+    if (best)
+        claret_keeping_best(&training->keeping, training->session, &at);
+    else
+        claret_keeping_save(&training->keeping, training->session, &at);
+}
+
+/* A test between two steps; the next step finds the device as the last one left it. */
+static enum claret_status validate(struct training *training)
+{
+    struct claret_session *session = training->session;
+    struct claret_result *result = NULL;
+    uint32_t words[CLARET_STEP_WORDS];
+    CLARET_TRY(claret_session_drain(session));
+    CLARET_TRY(claret_session_words(session, words));
+    enum claret_status status = claret_session_evaluate(session, training->validation.dataset, &result);
+    if (status == CLARET_STOPPED)
+        CLARET_TRY(claret_session_set_words(session, words));
+    CLARET_TRY(status);
+    double loss = claret_result_loss(result);
+    double accuracy = 100.0 * (double)claret_result_correct(result) / (double)claret_result_count(result);
+    claret_result_destroy(result);
+    CLARET_TRY(claret_session_set_words(session, words));
+    training->at.validated.due = false;
+    bool best = claret_validation_take(&training->validation, loss, accuracy, &training->at.validated);
+    int epoch = (int)session->epochs;
+    if (training->run)
+        CLARET_TRY(claret_run_log_test(training->run, epoch, training->at.steps, loss, accuracy));
+    if (training->callbacks.test)
+        training->callbacks.test(training->callbacks.user, epoch, loss, accuracy, best);
+    if (best)
+        keep(training, true);
+    training->epoch_start = claret_clock();
+    return CLARET_OK;
 }
 
 static enum claret_status run_step(struct training *training, struct claret_batch *batch)
@@ -170,8 +213,12 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     if (batch->last || training->at.steps == training->total)
         CLARET_TRY(end_epoch(training, batch, log));
     show_progress(training, batch);
+    training->at.validated.due =
+        batch->last && claret_validation_due(&training->validation, batch->epoch + 1);
+    if (training->at.validated.due && !session->stop)
+        CLARET_TRY(validate(training));
     if (claret_keeping_due(&training->keeping, training->at.steps, training->total))
-        keep(training);
+        keep(training, false);
     return CLARET_OK;
 }
 
@@ -205,7 +252,7 @@ static enum claret_status stop(struct training *training)
     struct claret_window window;
     CLARET_TRY(claret_session_drain(training->session));
     if (claret_keeping_wanted(&training->keeping, training->at.steps))
-        keep(training);
+        keep(training, false);
     if (training->at.epoch_steps) {
         CLARET_TRY(read_window(training, &window));
         training->session->loss = training->at.epoch_loss / (double)training->at.epoch_steps;
@@ -218,17 +265,38 @@ static enum claret_status run_steps(struct training *training)
 {
     struct claret_session *session = training->session;
     training->start = training->epoch_start = claret_clock();
+    if (training->at.validated.due && training->validation.dataset)
+        CLARET_TRY(validate(training));
     for (;;) {
-        struct claret_batch batch;
-        CLARET_TRY(claret_loader_next(training->loader, &batch));
+        struct claret_batch batch = {0};
+        bool over = claret_validation_over(&training->validation, &training->at.validated);
+        if (!over)
+            CLARET_TRY(claret_loader_next(training->loader, &batch));
         if (!batch.slot) {
             CLARET_TRY(claret_session_drain(session));
+            if (over && claret_keeping_due(&training->keeping, training->total, training->total) &&
+                claret_keeping_wanted(&training->keeping, training->at.steps))
+                keep(training, false);
             return check_weights(session);
         }
-        CLARET_TRY(run_step(training, &batch));
-        if (session->stop && training->at.steps < training->total)
+        enum claret_status status = run_step(training, &batch);
+        if (status == CLARET_STOPPED || /* in a test */
+            (status == CLARET_OK && session->stop && training->at.steps < training->total))
             return stop(training);
+        CLARET_TRY(status);
     }
+}
+
+enum claret_status claret_session_validate(struct claret_session *session,
+                                           const struct claret_dataset *dataset)
+{
+    claret_error_clear();
+    if (!session)
+        return claret_fail(CLARET_INVALID, "claret_session_validate: session is NULL");
+    if (dataset)
+        CLARET_TRY(claret_session_accepts(session, dataset));
+    session->validation = dataset;
+    return CLARET_OK;
 }
 
 /* Where a checkpoint was: with the same images. */
@@ -242,6 +310,7 @@ static enum claret_status begin(struct training *training, const struct claret_d
                            dataset->count, before);
     training->at.train_images = dataset->count;
     session->progress = (struct claret_progress){0}; /* a second training begins anew */
+    CLARET_TRY(claret_validation_init(session->options, session->validation, &training->validation));
     return claret_keeping_init(session->options, training->run, &training->keeping);
 }
 

@@ -299,7 +299,17 @@ static bool wanted(const struct claret_weight *weights, int count, const char *n
     return false;
 }
 
-/* Both sides' tensors must be the same: the error names the first that one side has alone, of each side. */
+/* Whether the file is a checkpoint, and the tensor the optimizer's in it. */
+static bool optimizers(const struct reader *reader, const struct entry *entry)
+{
+    const json_t *metadata = json_object_get(reader->header, "__metadata__");
+
+    return json_object_get(metadata, "claret.checkpoint") &&
+           strncmp(entry->name, CLARET_WEIGHTS_OPTIMIZER, sizeof CLARET_WEIGHTS_OPTIMIZER - 1) == 0;
+}
+
+/* Both sides' tensors must be the same, but for a checkpoint's of the optimizer: the error names the first
+ * that one side has alone, of each side. */
 static enum claret_status check_names(const struct reader *reader, const struct claret_weight *weights,
                                       int count)
 {
@@ -310,7 +320,7 @@ static enum claret_status check_names(const struct reader *reader, const struct 
             missing = weights[i].name;
     }
     for (size_t i = 0; i < reader->entry_count && !unexpected; i++) {
-        if (!wanted(weights, count, reader->entries[i].name))
+        if (!wanted(weights, count, reader->entries[i].name) && !optimizers(reader, &reader->entries[i]))
             unexpected = reader->entries[i].name;
     }
     if (missing && unexpected)

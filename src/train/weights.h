@@ -23,6 +23,9 @@ enum claret_status claret_weights_save(const char *path, const struct claret_wei
  * "__metadata__" ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 
+/* Before the names of a checkpoint's tensors that are the optimizer's. */
+#define CLARET_WEIGHTS_OPTIMIZER "optimizer."
+
 /* Tensors with their names and values, malloc'ed. */
 struct claret_weights_list {
     struct claret_weight *list;

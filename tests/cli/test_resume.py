@@ -114,6 +114,60 @@ class Resume(harness.Case):
         self.check(result, "run", expected)
         self.check(self.run_claret("train", "--resume", "run"), "run", expected)
 
+    def rows(self, folder):
+        with open(self.path(folder, "validation.csv"), encoding="ascii") as file:
+            return [line.split(",") for line in file.read().splitlines()[1:]]
+
+    def test_tested_as_it_goes(self):
+        """Tests in between change nothing of the training; what they said goes on too."""
+        plain = self.whole()
+        result = self.run_claret(*LONG, "--val-every", "2", "-o", "tested")
+        self.check(result, "tested", plain)
+        rows = self.rows("tested")
+        self.assertEqual([row[:2] for row in rows], [["2", "250"], ["4", "500"], ["6", "750"]])
+        best = max(rows, key=lambda row: float(row[3]))
+        self.assertIn("checkpoint", self.refused("train", "--resume", "tested", code=2, says="no checkpoint").err)
+        words = ["eval", "--data", "shapes", "--limit-test", "50", "--model", "./net.net", "--json", "--weights"]
+        of_best = self.json(self.run_claret(*words, "tested/best.safetensors"))
+        self.assertAlmostEqual(of_best["accuracy"], float(best[3]), places=4)
+        self.assertAlmostEqual(of_best["loss"], float(best[2]), places=4)
+        self.kill_after(70, *LONG, "--val-every", "2", "--checkpoint-every", "20", "-o", "run")
+        self.check(self.run_claret("train", "--resume", "run"), "run", plain)
+        self.assertEqual(self.rows("run"), rows)
+        with open(self.path("tested/best.safetensors"), "rb") as one, \
+                open(self.path("run/best.safetensors"), "rb") as other:
+            self.assertEqual(one.read()[-4000:], other.read()[-4000:])  # tensors: seconds in the header differ
+
+    def test_early_stopping(self):
+        """At a rate of 0 nothing gets better; and by plateaus the rate goes down."""
+        words = ["--val-every", "1", "--lr-schedule", "constant", "--lr", "0", "--early-stopping", "2"]
+        result = self.run_claret(*LONG, *words, "--checkpoint-every", "1000", "-o", "run")
+        self.assertIn("Finished Training", result.out)
+        self.assertEqual([row[0] for row in self.rows("run")], ["1", "2", "3"])
+        self.assertEqual(self.checkpoints("run"), ["checkpoint-00000375.safetensors"])
+        again = self.run_claret("train", "--resume", "run")
+        self.assertEqual(self.weights_line(again.out)[1], self.weights_line(result.out)[1])
+        self.run_claret(*LONG, "--lr", "1e-30", "--lr-gamma", "0.5", "--lr-schedule", "plateau", "--lr-patience", "1",
+                        "--val-every", "1", "-o", "flat")
+        self.assertEqual(len(self.rows("flat")), 7)
+
+    def test_plateau(self):
+        """The rates of log.csv are ReduceLROnPlateau's for the losses of validation.csv."""
+        self.run_claret(*LONG, "--lr", "0.3", "--lr-gamma", "0.5", "--lr-schedule", "plateau", "--lr-patience", "0",
+                        "--val-every", "1", "--log-every", "125", "-o", "run")
+        rate, best, rates = 0.3, float("inf"), [0.3]
+        for row in self.rows("run")[:-1]:
+            if float(row[2]) < best * (1 - 1e-4):
+                best = float(row[2])
+            else:
+                rate *= 0.5
+            rates.append(rate)
+        logged = [float(line.split(",")[4]) for line in self.log("run")[1:]]
+        self.assertEqual(len(logged), 7)
+        for got, want in zip(logged, rates):
+            self.assertAlmostEqual(got, want, delta=1e-6)
+        self.assertLess(rate, 0.3)  # else it has shown nothing
+
     def test_extended(self):
         """More epochs than were asked for at first: as if asked for at once."""
         words = ["--lr-schedule", "constant"]
@@ -154,7 +208,10 @@ class Resume(harness.Case):
                 ([*TRAIN[1:], "--checkpoint-every", "0"], "checkpoint-every"),
                 ([*TRAIN[1:], "--checkpoint-every", "5m"], "neither a number of steps"),
                 ([*TRAIN[1:], "--checkpoint-every", "s"], "neither a number of steps"),
-                ([*TRAIN[1:], "--checkpoint-keep", "0"], "checkpoint-keep")]:
+                ([*TRAIN[1:], "--checkpoint-keep", "0"], "checkpoint-keep"),
+                ([*TRAIN[1:], "--early-stopping", "3"], "early-stopping counts tests: val-every"),
+                ([*TRAIN[1:], "--lr-schedule", "plateau"], "val-every"),
+                ([*TRAIN[1:], "--best-by", "luck"], "neither loss nor accuracy")]:
             self.refused("train", *words, code=2, says=says)
         self.refused("train", "--resume", "run", "--momentum", "0", code=1, says="made with other options")
 
