@@ -22,6 +22,7 @@ struct claret_stage_header {
     uint32_t first;      /* 1: the optimizer's first step (momentum starts as the gradient) */
     uint32_t reset_loss; /* 1: the loss window starts anew with this step */
     uint32_t resident;   /* 1: the slot has numbers of images in the data set on the device */
+    uint32_t seed[2];    /* of what is drawn on the device: its low and its high half */
 };
 
 struct claret_stage_layout {
@@ -62,6 +63,7 @@ enum claret_step_word {
     CLARET_STEP_LOSS_COUNT, /* uint: steps in the window */
     CLARET_STEP_LOSS,       /* float: of the last step */
     CLARET_STEP_BAD,        /* uint: 1 + the first step whose loss was not finite, 0: none */
+    CLARET_STEP_SEED,       /* uint, two of them: low, high */
     CLARET_STEP_WORDS = 32
 };
 

@@ -243,6 +243,33 @@ static bool parse_pair(const char *text, const struct claret_attr_def *def, int6
            claret_parse_int(comma + 1, (int64_t)def->minimum, (int64_t)def->maximum, &pair[1]);
 }
 
+static const char *nth_word(int index, const void *user)
+{
+    return ((const char *const *)user)[index];
+}
+
+static enum claret_status parse_word(const struct claret_parser *parser, const char *start, const char *value,
+                                     struct claret_attr *attr)
+{
+    const char *const *words = attr->def->words;
+    struct claret_text known = {0};
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            claret_text_drop(&known);
+            attr->i[0] = i;
+            return CLARET_OK;
+        }
+        claret_text_add(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    enum claret_status status = claret_spec_fail(parser, start, "%s=%.60s: %s is wanted", attr->def->key,
+                                                 value, known.data ? known.data : "a word");
+    claret_text_drop(&known);
+    int near = claret_nearest(value, nth_word, words);
+    if (near >= 0)
+        claret_error_context("did you mean '%s'?", words[near]);
+    return status;
+}
+
 static enum claret_status parse_value(const struct claret_parser *parser, const char *start,
                                       const char *value, struct claret_attr *attr)
 {
@@ -273,6 +300,9 @@ static enum claret_status parse_value(const struct claret_parser *parser, const 
         if (!fine)
             return claret_spec_fail(parser, start, "%s=%.60s: a number from %g to %g is wanted", def->key,
                                     value, def->minimum, def->maximum);
+        break;
+    case CLARET_ATTR_WORD:
+        CLARET_TRY(parse_word(parser, start, value, attr));
         break;
     }
     attr->given = true;
