@@ -7,12 +7,13 @@ import signal
 import harness
 from harness import TRAIN
 
-# Running statistics, momentum, a rate by the step, shuffled and augmented images: all of it has to go on.
+# Running statistics, momentum, dropout, a rate by the step, shuffled and augmented images: all has to go on.
 NETWORK = """input 3 32 32
 conv2d out_channels=4 kernel_size=3
 batch_norm2d
 relu
 max_pool2d kernel_size=4
+dropout p=0.25
 flatten
 linear out_features=10
 """
