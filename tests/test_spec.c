@@ -47,7 +47,7 @@ static void test_layers(void **state)
               "\trelu  \n"
               "relu\n"
               "conv2d kernel_size=7 out_channels=2 bias=False slope=5e-1 mode=circular\n"
-              "sum.1=add from=relu1,relu2\n"
+              "4.sum=add from=relu1,relu2\n"
               "relu from=first\n"
               "relu from=input");
     assert_int_equal(spec->layer_count, 7);
@@ -57,7 +57,7 @@ static void test_layers(void **state)
         int line, column, from[2];
     } want[7] = {{"first", "conv2d", 4, 9, {-1, 0}}, {"relu1", "relu", 5, 2, {0, 0}},
                  {"relu2", "relu", 6, 1, {1, 0}},    {"conv2d1", "conv2d", 7, 1, {2, 0}},
-                 {"sum.1", "add", 8, 7, {1, 2}},     {"relu3", "relu", 9, 1, {0, 0}},
+                 {"4.sum", "add", 8, 7, {1, 2}},     {"relu3", "relu", 9, 1, {0, 0}},
                  {"relu4", "relu", 10, 1, {-1, 0}}};
     for (int i = 0; i < 7; i++) {
         const struct claret_layer *layer = &spec->layers[i];

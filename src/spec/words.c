@@ -82,12 +82,12 @@ const char *claret_spec_show_byte(char c, char buffer[16])
     return buffer;
 }
 
-enum claret_status claret_spec_take_name(struct claret_parser *parser, const char *what, const char **start,
-                                         const char **name)
+static enum claret_status take_name(struct claret_parser *parser, const char *what, bool number,
+                                    const char **start, const char **name)
 {
     *start = parser->at;
     const char *end = parser->at;
-    while (end < parser->line_end && is_name(*end, end == parser->at))
+    while (end < parser->line_end && is_name(*end, end == parser->at && !number))
         end++;
     if (end == parser->at) {
         if (end == parser->line_end)
@@ -100,6 +100,18 @@ enum claret_status claret_spec_take_name(struct claret_parser *parser, const cha
     *name = claret_arena_printf(&parser->spec->arena, "%.*s", (int)(end - parser->at), parser->at);
     parser->at = end;
     return *name ? CLARET_OK : claret_no_memory();
+}
+
+enum claret_status claret_spec_take_name(struct claret_parser *parser, const char *what, const char **start,
+                                         const char **name)
+{
+    return take_name(parser, what, false, start, name);
+}
+
+enum claret_status claret_spec_take_layer(struct claret_parser *parser, const char *what, const char **start,
+                                          const char **name)
+{
+    return take_name(parser, what, true, start, name);
 }
 
 enum claret_status claret_spec_take_value(struct claret_parser *parser, const char *key, const char **start,
