@@ -23,7 +23,7 @@ __kernel void mul(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR(float, 
         y[i] = a[i] * b[OF_B(i)];
 }
 
-/* db (N, C) = sums of dy * a over the pixels, in four parts that are added at the end. Overwrites db. Items: (count = N * C). */
+/* db (N, C) = sums of dy * a over the pixels, in two parts that are added at the end. Overwrites db. Items: (count = N * C). */
 __kernel void mul_db(CONST_TENSOR(float, dy), CONST_TENSOR(float, a), TENSOR(float, db), int count, int channels)
 {
     USE_CONST(float, dy);
@@ -34,8 +34,14 @@ __kernel void mul_db(CONST_TENSOR(float, dy), CONST_TENSOR(float, a), TENSOR(flo
         return;
     const ulong first = EACH == 1 ? (ulong)i * PLANE : (ulong)(i / channels) * PLANE * channels + i % channels;
     const int step = EACH == 1 ? 1 : channels;
-    float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int p = 0; p < PLANE; p++)
-        sums[p % 4] = fma(dy[first + (ulong)p * step], a[first + (ulong)p * step], sums[p % 4]);
-    db[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    float even = 0.0f, odd = 0.0f;
+    int p = 0;
+    for (; p + 2 <= PLANE; p += 2) {
+        const ulong at = first + (ulong)p * step;
+        even = fma(dy[at], a[at], even);
+        odd = fma(dy[at + step], a[at + step], odd);
+    }
+    if (p < PLANE)
+        even = fma(dy[first + (ulong)p * step], a[first + (ulong)p * step], even);
+    db[i] = even + odd;
 }

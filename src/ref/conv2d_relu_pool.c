@@ -94,8 +94,7 @@ static void pooled(const struct claret_node *node, const struct claret_attr *att
 }
 
 /* The convolution's attributes on images that hold their padding. */
-static void without_padding(const struct claret_node *node,
-                            struct claret_attr attr[CLARET_CONV_ATTRS])
+static void without_padding(const struct claret_node *node, struct claret_attr attr[CLARET_CONV_ATTRS])
 {
     memcpy(attr, node->attr, CLARET_CONV_ATTRS * sizeof *attr);
     attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0;
