@@ -31,7 +31,7 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
             continue;
         struct row *row = &table->rows[table->count++];
         row->name = node->name;
-        row->op = node->op->name;
+        row->op = graph->spec->layers[node->layer].schema->name;
         claret_shape_format(&graph->tensors[node->out[0]].shape, 1, row->shape);
         for (int j = 0; j < node->in_count; j++)
             if (node->in[j] >= 0 && graph->tensors[node->in[j]].home == CLARET_HOME_PARAMS)
@@ -151,6 +151,35 @@ static void format_table(const struct claret_network *network, int batch, const 
                         grouped((double)table->training_bytes, exact));
 }
 
+static json_t *value_json(const struct claret_attr *attr)
+{
+    switch (attr->def->type) {
+    case CLARET_ATTR_PAIR:
+        return json_pack("[I,I]", (json_int_t)attr->i[0], (json_int_t)attr->i[1]);
+    case CLARET_ATTR_BOOL:
+        return json_boolean(attr->i[0] != 0);
+    case CLARET_ATTR_FLOAT:
+        return json_real(attr->f);
+    case CLARET_ATTR_WORD:
+        return json_string(attr->def->words[attr->i[0]]);
+    default:
+        return json_integer((json_int_t)attr->i[0]);
+    }
+}
+
+/* What the layer's line says, with defaults (a pool's stride, not given: 0,0), and the layers that it reads,
+ * -1 for the input. */
+static void add_line(json_t *object, const struct claret_layer *layer)
+{
+    json_t *from = json_array(), *attributes = json_object();
+    for (int i = 0; i < layer->from_count; i++)
+        json_array_append_new(from, json_integer(layer->from[i]));
+    for (const struct claret_attr *attr = layer->attr; attr->def && attr->def->key; attr++)
+        json_object_set_new(attributes, attr->def->key, value_json(attr));
+    json_object_set_new(object, "from", from);
+    json_object_set_new(object, "attributes", attributes);
+}
+
 static enum claret_status format_json(const struct claret_network *network, int batch,
                                       const struct table *table, char **text)
 {
@@ -158,9 +187,11 @@ static enum claret_status format_json(const struct claret_network *network, int 
     json_t *layers = json_array();
     for (int i = 0; i < table->count; i++) {
         const struct row *row = &table->rows[i];
-        json_array_append_new(layers, json_pack("{s:s, s:s, s:s, s:I, s:I}", "name", row->name, "op", row->op,
-                                                "output", row->shape, "parameters", (json_int_t)row->params,
-                                                "multiply_adds", (json_int_t)row->multiply_adds));
+        json_t *object =
+            json_pack("{s:s, s:s, s:s, s:I, s:I}", "name", row->name, "op", row->op, "output", row->shape,
+                      "parameters", (json_int_t)row->params, "multiply_adds", (json_int_t)row->multiply_adds);
+        add_line(object, &network->spec->layers[i]);
+        json_array_append_new(layers, object);
     }
     json_t *root = json_pack("{s:s, s:[I,I,I], s:i, s:o, s:I, s:I, s:i, s:I}", "name", network->name, "input",
                              (json_int_t)input[0], (json_int_t)input[1], (json_int_t)input[2], "classes",

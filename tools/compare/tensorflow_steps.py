@@ -31,16 +31,29 @@ def padding_of(layer):
     return [[0, 0], [padding[0]] * 2, [padding[1]] * 2, [0, 0]]
 
 
+SIMPLE = {"relu": tf.nn.relu, "relu6": tf.nn.relu6, "sigmoid": tf.nn.sigmoid, "tanh": tf.nn.tanh, "silu": tf.nn.silu,
+          "dropout": tf.identity}
+OF_MORE = {"add": tf.add_n, "mul": lambda inputs: inputs[0] * inputs[1], "concat": lambda inputs: tf.concat(inputs, -1)}
+
+
+def depthwise(layer):
+    return layer["op"] == "conv2d" and layer["groups"] == layer["in"][0] == layer["out_channels"] > 1
+
+
 class Training:
     """A network at the file's weights, its optimizer, and batches of the file's images in turn."""
 
     def __init__(self, request, _):
         self.network, weights = request["network"], load(request["weights"])
         self.variables = {}
+        self.statistics = {}
         for layer in self.network["layers"]:
-            for name in (layer["name"] + ".weight", layer["name"] + ".bias"):
+            for what in ("weight", "bias", "running_mean", "running_var"):
+                name = f"{layer['name']}.{what}"
                 if name in weights:
-                    self.variables[name] = tf.Variable(self.convert(layer, weights[name]), name=name.replace(".", "_"))
+                    kept = self.statistics if what.startswith("running") else self.variables
+                    kept[name] = tf.Variable(self.convert(layer, weights[name]), name=name.replace(".", "_"),
+                                             trainable=kept is self.variables)
         self.momenta = {name: tf.Variable(tf.zeros_like(value)) for name, value in self.variables.items()}
         self.lr, self.momentum = tf.constant(request["lr"]), tf.constant(request["momentum"])
         data, batch = load(request["data"]), request["batch"]
@@ -57,45 +70,71 @@ class Training:
         if at < 0:
             return None
         layer = self.network["layers"][at]
-        source = layer["from"]
+        source, shape = layer["from"][0], layer["in"]
         if layer["op"] == "flatten":
-            shape = self.network["layers"][source]["shape"] if source >= 0 else self.network["input"]
             return shape if len(shape) == 3 else self.image(source)
-        return self.image(source) if layer["op"] == "relu" else None
+        return self.image(source) if layer["op"] in SIMPLE else None
 
     def convert(self, layer, value):
         """A parameter from PyTorch's order to NHWC's."""
         if value.ndim == 4:
-            return value.transpose(2, 3, 1, 0)
+            return value.transpose(2, 3, 0, 1) if depthwise(layer) else value.transpose(2, 3, 1, 0)
         if value.ndim == 2:
-            image = self.image(layer["from"])
+            image = self.image(layer["from"][0])
             if image:
                 value = value.reshape(-1, *image).transpose(0, 2, 3, 1).reshape(len(value), -1)
             return value.T
         return value
 
-    def forward(self, layer, x):
-        op, name = layer["op"], layer["name"]
-        if op == "relu":
-            return tf.nn.relu(x)
+    def normalise(self, layer, x):
+        """Batch normalisation with this batch's statistics; the running ones go along."""
+        name = layer["name"]
+        mean, variance = self.statistics[name + ".running_mean"], self.statistics[name + ".running_var"]
+        scale = self.variables.get(name + ".weight", tf.ones_like(mean))
+        offset = self.variables.get(name + ".bias", tf.zeros_like(mean))
+        y, new_mean, new_variance = tf.compat.v1.nn.fused_batch_norm(
+            x, scale, offset, mean, variance, layer["eps"], is_training=True, exponential_avg_factor=layer["momentum"])
+        mean.assign(new_mean)
+        variance.assign(new_variance)
+        return y
+
+    def forward(self, layer, inputs):
+        op, name, x = layer["op"], layer["name"], inputs[0]
+        if op in SIMPLE:
+            return SIMPLE[op](x)
+        if op in OF_MORE:
+            return OF_MORE[op](inputs)
+        if op == "batch_norm2d":
+            return self.normalise(layer, x)
         if op == "flatten":
             return tf.reshape(x, [x.shape[0], -1])
+        if op == "adaptive_avg_pool2d":
+            return tf.reduce_mean(x, [1, 2], keepdims=True)
         if op == "max_pool2d":
             if any(layer["padding"]):
                 x = tf.pad(x, [[0, 0], *([p, p] for p in layer["padding"]), [0, 0]], constant_values=-numpy.inf)
             return tf.nn.max_pool2d(x, layer["kernel_size"], layer["stride"], "VALID")
+        if op == "avg_pool2d":
+            if any(layer["padding"]):
+                raise NotImplementedError(f"{name}: an average pool with padding")
+            return tf.nn.avg_pool2d(x, layer["kernel_size"], layer["stride"], "VALID")
         weight, bias = self.variables[name + ".weight"], self.variables.get(name + ".bias")
-        if op == "conv2d":
-            x = tf.nn.conv2d(x, weight, layer["stride"], padding_of(layer), dilations=layer["dilation"])
-        else:
+        if op == "linear":
             x = tf.matmul(x, weight)
+        elif depthwise(layer):
+            x = tf.nn.depthwise_conv2d(x, weight, [1, *layer["stride"], 1], padding_of(layer),
+                                       dilations=layer["dilation"])
+        elif layer["groups"] > 1:
+            raise NotImplementedError(f"{name}: groups on a CPU")
+        else:
+            x = tf.nn.conv2d(x, weight, layer["stride"], padding_of(layer), dilations=layer["dilation"])
         return x if bias is None else tf.nn.bias_add(x, bias)
 
     def run(self, images, labels):
         values, variables = [images], list(self.variables.values())
         with tf.GradientTape() as tape:
             for layer in self.network["layers"]:
-                values.append(self.forward(layer, values[layer["from"] + 1]))
+                values.append(self.forward(layer, [values[source + 1] for source in layer["from"]]))
             loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, values[-1]))
         for variable, momentum, gradient in zip(variables, self.momenta.values(), tape.gradient(loss, variables)):
             # PyTorch's rule: momentum = m * momentum + gradient; variable -= lr * momentum

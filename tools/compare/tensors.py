@@ -53,8 +53,13 @@ def read(path):
 
 def write_weights(path, parameters, seed):
     draw = random.Random(seed)
-    write(path, {name: ("F32", shape, (draw.uniform(-bound, bound) for _ in range(math.prod(shape))))
-                 for name, shape, bound in sorted(parameters)})
+
+    def values(count, centre, bound):
+        for _ in range(count):
+            yield centre + draw.uniform(-bound, bound) if bound else centre
+
+    write(path, {name: (kind, shape, values(math.prod(shape), centre, bound))
+                 for name, kind, shape, centre, bound in sorted(parameters)})
 
 
 def write_data(path, shape, count, classes, seed):

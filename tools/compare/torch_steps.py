@@ -20,27 +20,57 @@ def load(path):
             for name, (kind, shape, data) in tensors.read(path).items()}
 
 
+class Layer(nn.Module):
+    """Of the others: a function of its inputs."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+SIMPLE = {"relu": nn.ReLU, "relu6": nn.ReLU6, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "dropout": nn.Identity, "silu": nn.SiLU,
+          "flatten": nn.Flatten, "add": lambda: Layer(torch.add), "mul": lambda: Layer(torch.mul),
+          "concat": lambda: Layer(lambda *inputs: torch.cat(inputs, 1)), "adaptive_avg_pool2d": lambda: nn.AdaptiveAvgPool2d(1)}
+
+
 def module(layer):
     op = layer["op"]
     if op == "conv2d":
-        return nn.Conv2d(layer["in_channels"], layer["out_channels"], layer["kernel_size"], layer["stride"],
-                         layer["padding"], layer["dilation"], bias=layer["bias"])
+        return nn.Conv2d(layer["in"][0], layer["out_channels"], layer["kernel_size"], layer["stride"], layer["padding"],
+                         layer["dilation"], layer["groups"], layer["bias"])
+    if op == "batch_norm2d":
+        return nn.BatchNorm2d(layer["in"][0], layer["eps"], layer["momentum"], layer["affine"])
     if op == "max_pool2d":
         return nn.MaxPool2d(layer["kernel_size"], layer["stride"], layer["padding"])
+    if op == "avg_pool2d":
+        return nn.AvgPool2d(layer["kernel_size"], layer["stride"], layer["padding"],
+                            count_include_pad=layer["count_include_pad"])
     if op == "linear":
-        return nn.Linear(layer["in_features"], layer["out_features"], layer["bias"])
-    return {"relu": nn.ReLU, "flatten": nn.Flatten}[op]()
+        return nn.Linear(layer["in"][0], layer["out_features"], layer["bias"])
+    return SIMPLE[op]()
 
 
 class Network(nn.Module):
     def __init__(self, network):
         super().__init__()
+        self.plan = []
         for layer in network["layers"]:
-            self.add_module(layer["name"], module(layer))
-        modules = [getattr(self, layer["name"]) for layer in network["layers"]]
-        sources = [layer["from"] + 1 for layer in network["layers"]]
-        self.chain = sources == list(range(len(sources)))
-        self.plan = list(zip(modules, sources))
+            made = module(layer)
+            self.place(layer["name"].split("."), made)
+            self.plan.append((made, [source + 1 for source in layer["from"]]))
+        self.chain = [sources for _, sources in self.plan] == [[i] for i in range(len(self.plan))]
+
+    def place(self, words, made):
+        """"layer1.0.conv1": in modules in one another, as its keys are."""
+        inside = self
+        for word in words[:-1]:
+            if word not in inside._modules:
+                inside.add_module(word, nn.Module())
+            inside = inside._modules[word]
+        inside.add_module(words[-1], made)
 
     def forward(self, x):
         if self.chain:
@@ -48,8 +78,8 @@ class Network(nn.Module):
                 x = layer(x)
             return x
         values = [x]
-        for layer, source in self.plan:
-            values.append(layer(values[source]))
+        for layer, sources in self.plan:
+            values.append(layer(*(values[source] for source in sources)))
         return values[-1]
 
 
