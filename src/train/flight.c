@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "train/optimizer.h"
 #include "train/session.h"
 
 #define QUEUE_SECONDS 20e-3 /* of steps may be queued, … */
@@ -128,8 +127,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
                                          .first = !session->stepped,
                                          .reset_loss = engine->graph->training && session->reset_loss,
                                          .resident = engine->graph->data >= 0};
-    struct claret_optimizer optimizer = claret_optimizer_of(session->options);
-    claret_optimizer_corrections(&optimizer, session->steps + 1, &header.mean_scale, &header.square_scale);
+    claret_optimizer_corrections(&session->optimizer, session->steps + 1, &header.mean_scale,
+                                 &header.square_scale);
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;

@@ -219,6 +219,7 @@ enum claret_status claret_session_create(const struct claret_network *network,
     CLARET_GOTO(fail, claret_options_copy(options, &session->options));
     CLARET_GOTO(fail, claret_optimizer_resolve(session->options));
     CLARET_GOTO(fail, claret_options_check(session->options));
+    session->optimizer = claret_optimizer_of(session->options);
     CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
     CLARET_GOTO(fail, fill(session, dataset, training));
     *result = session;
