@@ -35,3 +35,15 @@ __kernel void claret_probe(CONST_TENSOR(float, x), CONST_TENSOR(uint, k), TENSOR
     power[i] = exp(-0.125f * tile[lane]);
     mixed[i] = other * 2654435761u ^ (uint)(wide >> 32);
 }
+
+/* Overwrites counts[0] with `rounds`, by as many rounds of a loop that cannot be told in advance. */
+__kernel void claret_probe_loop(TENSOR(uint, counts), int rounds)
+{
+    USE(uint, counts);
+    uint word = 1, done = 0;
+    for (int i = 0; i < rounds; i++) {
+        word = word * 1664525u + 1013904223u;
+        done += word ? 1 : 2;
+    }
+    counts[0] = done;
+}

@@ -104,6 +104,9 @@ static void test_stream_steps(void **state)
     assert_int_equal(list_tell(devices, "{\"advice\":\"buy\\nmore\"}"), CLARET_OK);
     assert_string_equal(claret_devices_advice(devices, 0), "buy\nmore");
     assert_null(claret_devices_advice(devices, 1));
+    assert_false(devices->devices[0].short_loops);
+    assert_int_equal(list_tell(devices, "{\"result\":\"\",\"device\":0,\"short_loops\":true}"), CLARET_OK);
+    assert_true(devices->devices[0].short_loops);
     claret_devices_destroy(devices);
 }
 

@@ -45,6 +45,7 @@ static const struct shape_row shape_rows[] = {
     {"3 7 9", "conv2d out_channels=2 kernel_size=7,9", "2x1x1"},
     {"3 7 9", "conv2d out_channels=2 kernel_size=1 stride=9", "2x1x1"},
     {"1 1 1", "conv2d out_channels=1 kernel_size=1 padding=3", "1x7x7"},
+    {"6 8 9", "conv2d out_channels=4 kernel_size=3 groups=2", "4x6x7"},
     {"3 32 32", "conv2d in_channels=3 out_channels=1 kernel_size=32", "1x1x1"},
     {"16 30 30", "max_pool2d kernel_size=2", "16x15x15"},
     {"16 31 30", "max_pool2d kernel_size=2 stride=2", "16x15x15"},
@@ -53,6 +54,8 @@ static const struct shape_row shape_rows[] = {
     {"1 5 5", "max_pool2d kernel_size=3 padding=1", "1x2x2"},
     {"5 3 2", "relu", "5x3x2"},
     {"5 3 2", "flatten", "30"},
+    {"5 3 2", "upsample scale_factor=2,3", "5x6x6"},
+    {"5 3 2", "pad left=1 right=2 top=3 bottom=4", "5x10x5"},
 };
 
 static void test_shapes(void **state)
@@ -90,6 +93,10 @@ static const struct wrong wrongs[] = {
      {"a.net:4:20: layer linear2: ", "in_features is 8", "9"}},
     {"input 3 8 8\nconv2d in_channels=1 out_channels=2 kernel_size=3\nflatten\n",
      {"a.net:2:20: layer conv2d1: ", "in_channels is 1", "3"}},
+    {"input 3 8 8\nconv2d out_channels=4 kernel_size=3 groups=2\nflatten\n",
+     {"a.net:2:44: layer conv2d1: ", "groups is 2", "its input's channels, 3"}},
+    {"input 4 8 8\nconv2d out_channels=6 kernel_size=3 groups=4\nflatten\n",
+     {"a.net:2:44: layer conv2d1: ", "groups is 4", "out_channels, 6"}},
     {"input 3 4 8\nconv2d out_channels=2 kernel_size=5\nflatten\n",
      {"a.net:2:35: layer conv2d1: ", "kernel_size 5", "height", "4"}},
     {"input 3 8 4\nconv2d out_channels=2 kernel_size=7 padding=1\nflatten\n",
@@ -117,6 +124,13 @@ static const struct wrong wrongs[] = {
      {"a.net:2:34: ", "padding 2", "half of kernel_size 2"}},
     {"input 3 8 8\nflatten\nadaptive_avg_pool2d output_size=1\n",
      {"a.net:3:1: ", "adaptive_avg_pool2d", "flat"}},
+    {"input 3 8 8\na = conv2d out_channels=2 kernel_size=3\nconcat from=a,input\nflatten\n",
+     {"a.net:3:1: layer concat1: ", "but for their channels", "2x6x6 and 3x8x8"}},
+    {"input 3 8 8\nf = flatten\nconcat from=input,f\nflatten\n", {"a.net:3:1: ", "3x8x8 and 192"}},
+    {"input 3 8 8\na = conv2d out_channels=2 kernel_size=8\nmul from=input,a\nflatten\n",
+     {"a.net:3:1: layer mul1: ", "a value for each channel", "3x8x8 and 2x1x1"}},
+    {"input 3 8 8\nflatten\nupsample scale_factor=2\n", {"a.net:3:1: ", "upsample", "flat"}},
+    {"input 3 8 8\nflatten\npad left=2\n", {"a.net:3:1: ", "pad", "flat"}},
     {"input 3 8 8\nlost = relu\nflatten from=input\nlinear out_features=2\n",
      {"a.net:2:8: layer lost: ", "not used"}},
 };

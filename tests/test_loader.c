@@ -204,6 +204,40 @@ static void test_order(void **state)
     claret_dataset_destroy(dataset);
 }
 
+/* From any batch on, the batches are those that come there without it. */
+static void test_from_the_middle(void **state)
+{
+    struct claret_dataset *dataset = make_dataset(CLARET_U8);
+    struct claret_stage_layout layout;
+
+    (void)state;
+    claret_stage_layout(10, PIXELS, 1, &layout);
+    for (size_t first = 0; first <= 33; first++) {
+        struct claret_loader_options options = {
+            .batch = 10, .workers = (int)(first % 3), .shuffle = true, .seed = 3, .epochs = 3, .ahead = 3};
+        struct claret_loader *whole = make_loader(dataset, &options);
+        options.first = first;
+        struct claret_loader *late = make_loader(dataset, &options);
+        assert_int_equal(claret_loader_steps(late), 33);
+        for (size_t i = 0; i <= 33; i++) {
+            struct claret_batch a = next(whole), b = {0};
+            if (i >= first) {
+                b = next(late);
+                assert_int_equal(b.epoch, a.epoch);
+                assert_int_equal(b.step, a.step);
+                assert_int_equal(!b.slot, !a.slot);
+                if (a.slot)
+                    assert_memory_equal(b.slot, a.slot, layout.slot);
+            }
+            claret_loader_release(whole, &a);
+            claret_loader_release(late, &b);
+        }
+        claret_loader_destroy(whole);
+        claret_loader_destroy(late);
+    }
+    claret_dataset_destroy(dataset);
+}
+
 static void test_no_shuffle_and_limits(void **state)
 {
     struct claret_dataset *dataset = make_dataset(CLARET_U8);
@@ -326,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_same_for_all_workers),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_from_the_middle),
         cmocka_unit_test(test_no_shuffle_and_limits),
         cmocka_unit_test(test_held_slots),
         cmocka_unit_test(test_destroyed_in_the_middle),

@@ -319,6 +319,28 @@ static void test_gemm_workspace(void **state)
     end(&planned);
 }
 
+/* Where the driver ends long loops, what may need them is refused with the layer's name; small work is not.
+ */
+static void test_short_loops(void **state)
+{
+    struct planned planned;
+    (void)state;
+    begin(&planned, case_named("linear-2"), true);
+    planned.device.short_loops = true;
+    make(&planned);
+    end(&planned);
+    begin(&planned, case_named("linear-primes"), true);
+    planned.device.kind = CLARET_CLASS_CPU; /* whose work-items are the large ones */
+    make(&planned);
+    claret_plan_destroy(planned.plan);
+    planned.plan = NULL;
+    planned.device.short_loops = true;
+    assert_int_equal(claret_plan_create(planned.graph, &planned.options, &planned.plan), CLARET_OPENCL);
+    assert_non_null(strstr(claret_error(), "linear1"));
+    assert_non_null(strstr(claret_error(), "ends them too early"));
+    end(&planned);
+}
+
 /* ---- the runtime that only records ---- */
 
 static void test_null_runtime(void **state)
@@ -357,7 +379,8 @@ int main(void)
         cmocka_unit_test(test_memory),         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_same_dump),
         cmocka_unit_test(test_chunks),         cmocka_unit_test(test_least_device),
-        cmocka_unit_test(test_gemm_workspace), cmocka_unit_test(test_null_runtime),
+        cmocka_unit_test(test_gemm_workspace), cmocka_unit_test(test_short_loops),
+        cmocka_unit_test(test_null_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

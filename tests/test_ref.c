@@ -261,17 +261,23 @@ static double run_all(struct claret_values *values)
     return sum / values->at[graph->step][CLARET_STEP_COUNT];
 }
 
-/* Which side of every kink the values lie on: signs behind relu, winners of pools. Its size is the graph's.
- */
+/* Kinks below x: of relu and leaky_relu 0, of relu6 0 and 6, of hardswish -3 and 3. */
+static int below(double x)
+{
+    return (x > -3) + (x > 0) + (x > 3) + (x > 6);
+}
+
+/* Which side of every kink the values lie on, winners of pools. Its size is the graph's. */
 static void kinks(const struct claret_values *values, signed char *side)
 {
     const struct claret_graph *graph = values->graph;
     for (int i = 0; i < graph->node_count; i++) {
         const struct claret_node *node = &graph->nodes[i];
-        bool relu = strcmp(node->op->name, "relu") == 0, pool = strcmp(node->op->name, "max_pool2d") == 0;
-        int tensor = relu ? node->out[0] : pool ? node->out[1] : -1;
+        bool relu = strstr(node->op->name, "relu") || strcmp(node->op->name, "hardswish") == 0;
+        bool pool = strcmp(node->op->name, "max_pool2d") == 0;
+        int tensor = relu ? node->in[0] : pool ? node->out[1] : -1;
         for (int64_t j = 0; tensor >= 0 && j < values->count[tensor]; j++)
-            *side++ = (signed char)(relu ? values->at[tensor][j] > 0 : (int64_t)values->at[tensor][j]);
+            *side++ = (signed char)(relu ? below(values->at[tensor][j]) : (int64_t)values->at[tensor][j]);
     }
 }
 

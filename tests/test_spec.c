@@ -13,11 +13,13 @@
 #include "spec/spec.h"
 
 /* Ops of this test alone, so that every type of value and number of inputs is there. */
+static const char *const modes[] = {"zeros", "reflect", "circular", NULL};
 static const struct claret_attr_def conv_attrs[] = {
-    {"out_channels", CLARET_ATTR_INT, true, 0, 1, 1 << 24},
-    {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, 255},
-    {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1},
-    {"slope", CLARET_ATTR_FLOAT, false, 0.25, 0, 1},
+    {"out_channels", CLARET_ATTR_INT, true, 0, 1, 1 << 24, NULL},
+    {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, 255, NULL},
+    {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
+    {"slope", CLARET_ATTR_FLOAT, false, 0.25, 0, 1, NULL},
+    {.key = "mode", .type = CLARET_ATTR_WORD, .value = 1, .words = modes},
     {.key = NULL},
 };
 static const struct claret_attr_def no_attrs[] = {{.key = NULL}};
@@ -37,16 +39,17 @@ static struct claret_spec *parse(const char *text)
 static void test_layers(void **state)
 {
     (void)state;
-    struct claret_spec *spec = parse("# a comment\n"
-                                     "\n"
-                                     "input 3 32 16\n"
-                                     "first = conv2d out_channels=16 kernel_size=3,5 # and here\n"
-                                     "\trelu  \n"
-                                     "relu\n"
-                                     "conv2d kernel_size=7 out_channels=2 bias=False slope=5e-1\n"
-                                     "sum.1=add from=relu1,relu2\n"
-                                     "relu from=first\n"
-                                     "relu from=input");
+    struct claret_spec *spec =
+        parse("# a comment\n"
+              "\n"
+              "input 3 32 16\n"
+              "first = conv2d out_channels=16 kernel_size=3,5 # and here\n"
+              "\trelu  \n"
+              "relu\n"
+              "conv2d kernel_size=7 out_channels=2 bias=False slope=5e-1 mode=circular\n"
+              "4.sum=add from=relu1,relu2\n"
+              "relu from=first\n"
+              "relu from=input");
     assert_int_equal(spec->layer_count, 7);
     assert_true(spec->input[0] == 3 && spec->input[1] == 32 && spec->input[2] == 16);
     static const struct {
@@ -54,7 +57,7 @@ static void test_layers(void **state)
         int line, column, from[2];
     } want[7] = {{"first", "conv2d", 4, 9, {-1, 0}}, {"relu1", "relu", 5, 2, {0, 0}},
                  {"relu2", "relu", 6, 1, {1, 0}},    {"conv2d1", "conv2d", 7, 1, {2, 0}},
-                 {"sum.1", "add", 8, 7, {1, 2}},     {"relu3", "relu", 9, 1, {0, 0}},
+                 {"4.sum", "add", 8, 7, {1, 2}},     {"relu3", "relu", 9, 1, {0, 0}},
                  {"relu4", "relu", 10, 1, {-1, 0}}};
     for (int i = 0; i < 7; i++) {
         const struct claret_layer *layer = &spec->layers[i];
@@ -72,6 +75,8 @@ static void test_layers(void **state)
     assert_true(!a[3].given && a[3].f == 0.25);
     assert_true(b[1].i[0] == 7 && b[1].i[1] == 7 && b[2].given && b[2].i[0] == 0);
     assert_true(b[3].given && b[3].f == 0.5);
+    assert_true(!a[4].given && a[4].i[0] == 1);
+    assert_true(b[4].given && b[4].i[0] == 2);
     claret_spec_destroy(spec);
 }
 
@@ -230,6 +235,9 @@ static const struct wrong wrongs[] = {
     {"input 3 4 4\nconv2d out_channels=1 kernel_size=3 slope=1e999\n", "a.net:2:43: slope", NULL},
     {"input 3 4 4\nconv2d out_channels=1 kernel_size=3 slope=0,5\n", "a.net:2:43: slope=0,5", NULL},
     {"input 3 4 4\nconv2d out_channels=1 kernel_size=3 slope=2\n", "a.net:2:43: slope=2", NULL},
+    {"input 3 4 4\nconv2d out_channels=1 kernel_size=3 mode=zero\n",
+     "a.net:2:42: mode=zero: zeros, reflect or circular is wanted", "did you mean 'zeros'?"},
+    {"input 3 4 4\nconv2d out_channels=1 kernel_size=3 mode=1\n", "a.net:2:42: mode=1: zeros, reflect", NULL},
     {"input 3 4 4\nconv2d out_channels=\n", "a.net:2:21: out_channels has no value", NULL},
     {"input 3 4 4\nconv2d out_channels = 4\n", "a.net:2:20: 'out_channels' is not followed by '='", NULL},
     {"input 3 4 4\nconv2d out_channels\n", "a.net:2:20: 'out_channels' is not followed by '='", NULL},

@@ -16,6 +16,10 @@
 #define CANCELLED 2e-7 /* what rounding leaves of terms that should add up to 0 */
 #define STEPS CLARET_STAGE_SLOTS_MIN
 
+/* of what is drawn on the device */
+#define SEED_LOW 0xfedcba98u
+#define SEED_HIGH 5
+
 struct whole {
     const struct claret_op_case *row;
     struct claret_rt *rt;
@@ -73,8 +77,11 @@ static void fill_slot(struct whole *whole, int step, unsigned char *stage, struc
 {
     const struct claret_tensor *input = &whole->graph->tensors[whole->graph->input];
     int64_t batch = input->shape.dim[0], image = claret_shape_count(&input->shape) / batch;
-    const struct claret_stage_header header = {
-        .count = (uint32_t)count_of(whole, step), .lr = 0.05f, .first = step == 0, .reset_loss = step == 0};
+    const struct claret_stage_header header = {.count = (uint32_t)count_of(whole, step),
+                                               .lr = 0.05f,
+                                               .first = step == 0,
+                                               .reset_loss = step == 0,
+                                               .seed = {SEED_LOW, SEED_HIGH}};
     struct claret_stage_layout layout;
     claret_stage_layout(batch, image, sizeof(float), &layout);
     stage += (size_t)step * layout.slot;
@@ -153,6 +160,9 @@ static double run_reference(struct whole *whole)
                (size_t)batch * sizeof(double));
         step_words[CLARET_STEP_COUNT] = count_of(whole, step);
         step_words[CLARET_STEP_FIRST] = step == 0;
+        step_words[CLARET_STEP_NUMBER] = step;
+        step_words[CLARET_STEP_SEED] = SEED_LOW;
+        step_words[CLARET_STEP_SEED + 1] = SEED_HIGH;
         for (int i = 1; i + 1 < graph->node_count; i++) /* between batch_load and step_end */
             assert_true(claret_values_run(whole->values, &graph->nodes[i]));
         for (int64_t i = 0; i < batch; i++)

@@ -328,6 +328,17 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
                                            claret_on_loss loss, claret_on_epoch epoch,
                                            claret_on_progress progress);
 
+/* After each test that claret_session_validate() asked for: mean loss, accuracy in percent, whether it is the
+ * best so far. */
+typedef void (*claret_on_test)(void *user, int epoch, double loss, double accuracy, int best);
+CLARET_API void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks,
+                                                claret_on_test test);
+/* Trainings test on this data set after every `val-every` epochs; it must stay until they end. NULL: none. The
+ * run's folder gets validation.csv and best.safetensors, a checkpoint, by the option best-by; training ends
+ * early by early-stopping. */
+CLARET_API enum claret_status claret_session_validate(struct claret_session *session,
+                                                      const struct claret_dataset *dataset);
+
 /* The folder of one training run: config.ini, log.csv, weights.safetensors. */
 struct claret_run;
 /* Makes the folder (option `out`, else runs/NETWORK-NNN with the next free number) and writes config.ini into
@@ -341,6 +352,36 @@ CLARET_API const char *claret_run_folder(const struct claret_run *run);
 /* Whether claret_run_create() could make that folder now, without making anything. */
 CLARET_API enum claret_status claret_run_check(const struct claret_options *options,
                                                const struct claret_network *network);
+
+/* A training that stands still in a file: weights, the optimizer's state, options, place in the shuffle, log.
+ * claret_session_train writes them into the run's folder as the options checkpoint-every and checkpoint-keep
+ * say, and where it is stopped. To go on: open one, claret_checkpoint_options() into new options (more may be
+ * set then), claret_checkpoint_network(), a session of both on the same data, claret_session_resume(),
+ * claret_run_resume(), claret_session_train(). It ends with the same bits as without the stop, on the same
+ * device, driver and plan. */
+struct claret_checkpoint;
+/* `path`: a file, or a run's folder: the newest whole one in it. CLARET_FORMAT: it is broken or something
+ * else; CLARET_NOT_FOUND. */
+CLARET_API enum claret_status claret_checkpoint_open(const char *path, struct claret_checkpoint **checkpoint);
+CLARET_API void claret_checkpoint_destroy(struct claret_checkpoint *checkpoint);
+CLARET_API const char *claret_checkpoint_file(const struct claret_checkpoint *checkpoint); /* its path */
+/* Newer ones that are broken, a line each with the reason; NULL: none. */
+CLARET_API const char *claret_checkpoint_passed(const struct claret_checkpoint *checkpoint);
+CLARET_API size_t claret_checkpoint_steps(const struct claret_checkpoint *checkpoint); /* done */
+CLARET_API enum claret_status claret_checkpoint_network(const struct claret_checkpoint *checkpoint,
+                                                        struct claret_network **network);
+CLARET_API enum claret_status claret_checkpoint_options(const struct claret_checkpoint *checkpoint,
+                                                        struct claret_options *options);
+/* CLARET_INVALID: the options differ in what a training cannot change on its way (batch-size, seed, …). */
+CLARET_API enum claret_status claret_checkpoint_check(const struct claret_checkpoint *checkpoint,
+                                                      const struct claret_options *options);
+/* The session's next training goes on where the checkpoint was. */
+CLARET_API enum claret_status claret_session_resume(struct claret_session *session,
+                                                    const struct claret_checkpoint *checkpoint);
+/* The checkpoint's folder, whose log goes on where it was. */
+CLARET_API enum claret_status claret_run_resume(const struct claret_options *options,
+                                                const struct claret_checkpoint *checkpoint,
+                                                struct claret_run **run);
 
 /* Trains as the options say: epochs, max-steps, shuffling, workers, log-every. Returns CLARET_STOPPED
  * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first

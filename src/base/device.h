@@ -17,6 +17,7 @@ struct claret_device_desc {
     size_t max_work_group, max_item[3];        /* work-items */
     uint32_t float_width;                      /* native vector width, floats */
     bool fp16, fp64, subgroups, unified;
+    bool short_loops;           /* the driver ends a work-item's loops too early (src/rt/probe.c) */
     bool clblast;               /* a probe GEMM came out right */
     const char *clblast_reason; /* else why not */
 };

@@ -12,13 +12,14 @@ enum claret_stream {
     CLARET_STREAM_SHUFFLE = 2,
     CLARET_STREAM_SHAPES = 3,
     CLARET_STREAM_SPLIT = 4,
-    CLARET_STREAM_AUGMENT = 5
+    CLARET_STREAM_AUGMENT = 5,
+    CLARET_STREAM_DROPOUT = 6
 };
 
 struct claret_rng {
     uint64_t seed;
-    uint32_t stream, index; /* index: the parameter's, the epoch's, the image's number */
-    uint32_t part;          /* of that, where it has several: the image's epoch */
+    uint32_t stream, index; /* index: the parameter's, the epoch's, the image's, the layer's number */
+    uint32_t part;          /* of that, where it has several: the image's epoch, the layer's step */
     uint32_t block, used;   /* position */
     uint32_t words[4];
 };

@@ -315,7 +315,7 @@ static bool read_words(struct parser *parser)
     return true;
 }
 
-/* The defaults, those of the environment and of a file. */
+/* The defaults, those of the environment and of a file or checkpoint. */
 static bool make_options(const char *config, struct cli_args *args)
 {
     const char *device = getenv("CLARET_DEVICE");
@@ -326,6 +326,10 @@ static bool make_options(const char *config, struct cli_args *args)
     }
     if (config && !cli_read_config(config, args->options))
         return false;
+    if (args->checkpoint && claret_checkpoint_options(args->checkpoint, args->options) != CLARET_OK) {
+        cli_error("%s", claret_error());
+        return false;
+    }
     if (!device || claret_options_get(args->options, "device")[0])
         return true;
     if (claret_options_set(args->options, "device", device) == CLARET_OK)
@@ -345,13 +349,26 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
     }
     if (!make_options(NULL, args) || !read_words(&parser))
         return false;
-    const char *config = args->value[CLI_CONFIG];
-    if (!config || args->value[CLI_HELP])
+    const char *config = args->value[CLI_CONFIG], *resume = args->value[CLI_RESUME];
+    if ((!config && !resume) || args->value[CLI_HELP])
         return true;
+    if (config && resume) {
+        cli_error("--resume brings the options of its run: it does not go with --config");
+        return false;
+    }
+    if (resume && claret_checkpoint_open(resume, &args->checkpoint) != CLARET_OK) {
+        cli_error("%s", claret_error());
+        return false;
+    }
     /* Once more upon what the file says: the flags win, wherever --config stands among them. */
     claret_options_destroy(args->options);
     args->options = NULL;
     args->operand = NULL;
     args->operand_count = 0;
-    return make_options(config, args) && read_words(&parser);
+    if (!make_options(config, args) || !read_words(&parser))
+        return false;
+    if (!resume || claret_checkpoint_check(args->checkpoint, args->options) == CLARET_OK)
+        return true;
+    cli_error("%s", claret_error());
+    return false;
 }

@@ -88,6 +88,14 @@ enum cli_group {
       "a row for each image and class instead of a line for each image")                                     \
     X(CONFIG, "config", 0, "FILE", NULL, T, RUN,                                                             \
       "take options from this file, such as the config.ini of a run; flags win")                             \
+    X(RESUME, "resume", 0, "DIR|FILE", NULL, T, RUN,                                                         \
+      "go on where a run's newest checkpoint was, or this one; its options hold, flags win where a "         \
+      "training "                                                                                            \
+      "can change them")                                                                                     \
+    X(CHECKPOINT_EVERY, "checkpoint-every", 0, "N|Ts", "checkpoint-every", T, RUN,                           \
+      "write a checkpoint into the run's folder every N steps or T seconds, and at the end; one is written " \
+      "in any case where training is interrupted")                                                           \
+    X(CHECKPOINT_KEEP, "checkpoint-keep", 0, "K", "checkpoint-keep", T, RUN, "checkpoints that stay")        \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
@@ -99,7 +107,7 @@ enum cli_group {
     X(LR, "lr", 0, "RATE", "lr", T, TRAINING, "learning rate; rmsprop's own is 0.01")                        \
     X(LR_SCHEDULE, "lr-schedule", 0, "NAME", "lr-schedule", T, TRAINING,                                     \
       "how the rate goes on, as PyTorch's schedulers: constant, step (StepLR), multistep, cosine, linear, "  \
-      "one-cycle")                                                                                           \
+      "one-cycle, plateau (ReduceLROnPlateau)")                                                              \
     X(LR_BY, "lr-by", 0, "epoch|step", "lr-by", T, TRAINING,                                                 \
       "what the schedule's time counts; one-cycle goes by step")                                             \
     X(LR_STEP, "lr-step", 0, "N", "lr-step", T, TRAINING, "step: multiply by --lr-gamma every N of them")    \
@@ -113,6 +121,14 @@ enum cli_group {
       "rise to --lr for so long first; the schedule's own time begins then; 0: no warm-up")                  \
     X(LR_WARMUP_FACTOR, "lr-warmup-factor", 0, "X", "lr-warmup-factor", T, TRAINING,                         \
       "of the rate that the warm-up begins with")                                                            \
+    X(LR_PATIENCE, "lr-patience", 0, "N", "lr-patience", T, TRAINING,                                        \
+      "plateau: multiply by --lr-gamma after more than N tests without a lower loss (see --val-every)")      \
+    X(VAL_EVERY, "val-every", 0, "EPOCHS", "val-every", T, TRAINING,                                         \
+      "test every so many epochs, on the test images or those of --val-fraction; 0: at the end alone. "      \
+      "validation.csv has the results, best.safetensors is a checkpoint of the best")                        \
+    X(BEST_BY, "best-by", 0, "accuracy|loss", "best-by", T, TRAINING, "which of these tests is best")        \
+    X(EARLY_STOPPING, "early-stopping", 0, "N", "early-stopping", T, TRAINING,                               \
+      "end when N tests in a row were not better than the best; 0: never")                                   \
     X(OPTIMIZER, "optimizer", 0, "NAME", "optimizer", T, TRAINING,                                           \
       "sgd, adam, adamw or rmsprop, by PyTorch's formulas and with its defaults (sgd: --momentum 0.9)")      \
     X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "sgd, rmsprop (whose own is 0): momentum")      \
@@ -222,6 +238,7 @@ struct cli_args {
     const char *operand;               /* the first; NULL: not given */
     const char **operands;             /* all of them, malloc'ed */
     int operand_count;
+    struct claret_checkpoint *checkpoint; /* of --resume, NULL: there is none; to be destroyed */
 };
 
 /* The index in argv of the first word that is neither an option nor an option's value; argc: none. */

@@ -82,6 +82,7 @@ static int dispatch(int argc, char **argv)
     if (cli_parse(command, argc, argv, at, &args))
         code = run_command(command, &args);
     claret_options_destroy(args.options);
+    claret_checkpoint_destroy(args.checkpoint);
     free(args.operands);
     return code;
 }

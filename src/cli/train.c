@@ -49,6 +49,13 @@ static void on_progress(void *user, size_t step, size_t steps, int epoch, double
                  seconds % 60);
 }
 
+static void on_test(void *user, int epoch, double loss, double accuracy, int best)
+{
+    (void)user;
+    cli_note("epoch %d: test loss %.4f, accuracy %.2f%%%s", epoch, loss, accuracy,
+             best ? ", the best so far" : "");
+}
+
 /* ---- before ------------------------------------------------------------------------------------- */
 
 static bool set_list(struct claret_options *options, const char *key, const float *values, int count)
@@ -88,6 +95,20 @@ static int normalise(const struct cli_args *args, struct claret_dataset *dataset
     return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
 }
 
+static int resume(struct training *training)
+{
+    const struct claret_checkpoint *checkpoint = training->args->checkpoint;
+    const char *passed = claret_checkpoint_passed(checkpoint);
+
+    if (claret_session_resume(training->session, checkpoint) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    if (passed)
+        cli_note("%s", passed);
+    cli_note("going on after step %zu, from %s", claret_checkpoint_steps(checkpoint),
+             claret_checkpoint_file(checkpoint));
+    return CLI_DONE;
+}
+
 /* Everything that can be wrong is found before the run's folder is made. */
 static int prepare(struct training *training)
 {
@@ -96,9 +117,13 @@ static int prepare(struct training *training)
 
     training->epochs = cli_number(args, "epochs");
     training->batch = cli_number(args, "batch-size");
-    if (claret_network_load(claret_options_get(args->options, "model"), &training->network) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
-    if (!dump && claret_run_check(args->options, training->network) != CLARET_OK)
+    enum claret_status status =
+        args->checkpoint
+            ? claret_checkpoint_network(args->checkpoint, &training->network)
+            : claret_network_load(claret_options_get(args->options, "model"), &training->network);
+    if (status == CLARET_OK && !dump && !args->checkpoint)
+        status = claret_run_check(args->options, training->network);
+    if (status != CLARET_OK)
         return cli_failed(CLI_FAILED);
     int code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
     if (code == CLI_DONE && args->value[CLI_NORMALIZE])
@@ -112,7 +137,10 @@ static int prepare(struct training *training)
         cli_error("--batch-size %lld is more than the %zu training images", training->batch, count);
         return CLI_USAGE;
     }
-    return cli_open_session(args, training->network, training->train, 1, &training->session);
+    code = cli_open_session(args, training->network, training->train, 1, &training->session);
+    if (code == CLI_DONE && claret_session_validate(training->session, training->test) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    return code == CLI_DONE && args->checkpoint ? resume(training) : code;
 }
 
 /* ---- training ----------------------------------------------------------------------------------- */
@@ -146,11 +174,15 @@ static int run(struct training *training, bool *stopped)
 
     /* From here on there is something to leave whole. */
     cli_signals_catch(training->session);
-    if (claret_run_create(training->args->options, training->network, &training->run) != CLARET_OK ||
-        claret_train_callbacks_create(&callbacks) != CLARET_OK)
+    const struct cli_args *args = training->args;
+    enum claret_status made = args->checkpoint
+                                  ? claret_run_resume(args->options, args->checkpoint, &training->run)
+                                  : claret_run_create(args->options, training->network, &training->run);
+    if (made != CLARET_OK || claret_train_callbacks_create(&callbacks) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     claret_train_callbacks_set(callbacks, training, on_loss, on_epoch,
                                cli_progress_wanted() ? on_progress : NULL);
+    claret_train_callbacks_set_test(callbacks, on_test);
     enum claret_status status =
         claret_session_train(training->session, training->train, training->run, callbacks);
     claret_train_callbacks_destroy(callbacks);
@@ -168,8 +200,9 @@ static int run(struct training *training, bool *stopped)
         cli_error("standard output cannot be written (%s): stopped after %zu steps, the weights are in %s",
                   unheard, claret_session_steps(training->session), training->weights);
     else if (code == CLI_DONE && *stopped)
-        cli_note("stopped after %zu steps, the weights are in %s", claret_session_steps(training->session),
-                 training->weights);
+        cli_note("stopped after %zu steps, the weights are in %s; to go on: claret train --resume %s",
+                 claret_session_steps(training->session), training->weights,
+                 claret_run_folder(training->run));
     return status == CLARET_IO ? CLI_FAILED : code;
 }
 

@@ -62,6 +62,7 @@ struct claret_loader_options {
     bool shuffle;
     uint64_t seed;
     size_t epochs, max_steps;             /* max_steps over all epochs, 0: no limit */
+    size_t first;                         /* batch to begin with, counted over all epochs */
     int ahead;                            /* slots ready or in use at once, at least 2 */
     bool any_size;                        /* the set may be smaller than a batch */
     bool resident;                        /* the set lives on the device: slots have its images' numbers */

@@ -62,7 +62,7 @@ static size_t claim(struct claret_loader *loader)
     int slot = loader->free_slots[--loader->free_count];
     struct claret_rng rng;
 
-    if (step == 0 && loader->options.shuffle) {
+    if ((step == 0 || batch == loader->options.first) && loader->options.shuffle) {
         claret_rng_init(&rng, loader->options.seed, CLARET_STREAM_SHUFFLE, (uint32_t)epoch);
         claret_rng_permutation(&rng, loader->order, loader->images);
     }
@@ -238,11 +238,14 @@ enum claret_status claret_loader_create(const struct claret_dataset *dataset,
     made->images = dataset->count;
     claret_stage_layout(options->batch, (int64_t)(dataset->image_bytes / element), element, &made->layout);
     made->steps_per_epoch = (made->images - 1) / (size_t)options->batch + 1;
+    made->claimed = made->handed = options->first;
     made->steps = SIZE_MAX;
     if (options->epochs <= SIZE_MAX / made->steps_per_epoch)
         made->steps = options->epochs * made->steps_per_epoch;
     if (options->max_steps && options->max_steps < made->steps)
         made->steps = options->max_steps;
+    if (made->steps < options->first)
+        made->steps = options->first;
     CLARET_GOTO(failed, allocate(made));
     CLARET_GOTO(failed, start_threads(made));
     *loader = made;

@@ -1,7 +1,7 @@
 /* add: in a, b of the same shape; out a + b. The gradient of both is that of the sum. */
 #include "op/elementwise.h"
 
-static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
+static const struct claret_attr_def attrs[] = {{.key = NULL}};
 static const struct claret_schema schema = {"add", 2, attrs, 0};
 static const struct claret_op add, add_dx;
 

@@ -10,16 +10,16 @@
 
 enum { KERNEL, STRIDE, PADDING, COUNT_PAD };
 static const struct claret_attr_def attrs[] = {
-    [KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE},
-    [STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 0, 1, LARGE}, /* default: the kernel's size */
-    [PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE},
-    [COUNT_PAD] = {"count_include_pad", CLARET_ATTR_BOOL, false, 1, 0, 1},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    [KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    [STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 0, 1, LARGE, NULL}, /* default: the kernel's size */
+    [PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE, NULL},
+    [COUNT_PAD] = {"count_include_pad", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema schema = {"avg_pool2d", 1, attrs, 0};
 static const struct claret_attr_def adaptive_attrs[] = {
-    {"output_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    {"output_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema adaptive_schema = {"adaptive_avg_pool2d", 1, adaptive_attrs, 0};
 static const struct claret_op pool, pool_dx, adaptive, adaptive_dx;

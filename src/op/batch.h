@@ -22,6 +22,7 @@ struct claret_stage_header {
     uint32_t first;                 /* 1: the optimizer's first step (momentum starts as the gradient) */
     uint32_t reset_loss;            /* 1: the loss window starts anew with this step */
     uint32_t resident;              /* 1: the slot has numbers of images in the data set on the device */
+    uint32_t seed[2];               /* of what is drawn on the device: its low and its high half */
     float mean_scale, square_scale; /* claret_optimizer_corrections() */
 };
 
@@ -53,18 +54,19 @@ enum { CLARET_END_SLOTS /* of the stage */, CLARET_END_ATTRS };
 
 /* 32-bit words of the step buffer (CLARET_HOME_STEP); cl/common.clh has the same names. */
 enum claret_step_word {
-    CLARET_STEP_SLOT,         /* uint: slot that this step's batch lies in */
-    CLARET_STEP_COUNT,        /* uint: true batch size */
-    CLARET_STEP_LR,           /* float */
-    CLARET_STEP_FIRST,        /* uint */
-    CLARET_STEP_NUMBER,       /* uint: steps done */
-    CLARET_STEP_LOSS_SUM,     /* float: of the steps' mean losses since the window began, with … */
-    CLARET_STEP_LOSS_LOW,     /* float: … what rounding took from it (Kahan) */
-    CLARET_STEP_LOSS_COUNT,   /* uint: steps in the window */
-    CLARET_STEP_LOSS,         /* float: of the last step */
-    CLARET_STEP_BAD,          /* uint: 1 + the first step whose loss was not finite, 0: none */
-    CLARET_STEP_MEAN_SCALE,   /* float: … */
-    CLARET_STEP_SQUARE_SCALE, /* … Adam's corrections */
+    CLARET_STEP_SLOT,       /* uint: slot that this step's batch lies in */
+    CLARET_STEP_COUNT,      /* uint: true batch size */
+    CLARET_STEP_LR,         /* float */
+    CLARET_STEP_FIRST,      /* uint */
+    CLARET_STEP_NUMBER,     /* uint: steps done */
+    CLARET_STEP_LOSS_SUM,   /* float: of the steps' mean losses since the window began, with … */
+    CLARET_STEP_LOSS_LOW,   /* float: … what rounding took from it (Kahan) */
+    CLARET_STEP_LOSS_COUNT, /* uint: steps in the window */
+    CLARET_STEP_LOSS,       /* float: of the last step */
+    CLARET_STEP_BAD,        /* uint: 1 + the first step whose loss was not finite, 0: none */
+    CLARET_STEP_SEED,       /* uint, two of them: low, high */
+    CLARET_STEP_MEAN_SCALE = CLARET_STEP_SEED + 2, /* float: … */
+    CLARET_STEP_SQUARE_SCALE,                      /* … Adam's corrections */
     CLARET_STEP_WORDS = 32
 };
 

@@ -13,11 +13,11 @@
 
 enum { NUM_FEATURES, EPS, MOMENTUM, AFFINE };
 static const struct claret_attr_def attrs[] = {
-    [NUM_FEATURES] = {"num_features", CLARET_ATTR_INT, false, 0, 1, 1 << 24},
-    [EPS] = {"eps", CLARET_ATTR_FLOAT, false, 1e-5, 0, 1e6},
-    [MOMENTUM] = {"momentum", CLARET_ATTR_FLOAT, false, 0.1, 0, 1},
-    [AFFINE] = {"affine", CLARET_ATTR_BOOL, false, 1, 0, 1},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    [NUM_FEATURES] = {"num_features", CLARET_ATTR_INT, false, 0, 1, 1 << 24, NULL},
+    [EPS] = {"eps", CLARET_ATTR_FLOAT, false, 1e-5, 0, 1e6, NULL},
+    [MOMENTUM] = {"momentum", CLARET_ATTR_FLOAT, false, 0.1, 0, 1, NULL},
+    [AFFINE] = {"affine", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema schema = {"batch_norm2d", 1, attrs, 0};
 static const struct claret_op norm, norm_relu, norm_add_relu, norm_dx, norm_relu_dx, norm_add_relu_dx;

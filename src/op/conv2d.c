@@ -1,22 +1,24 @@
-/* conv2d: in x (N, C, H, W), weight (K, C, R, S), bias (K) or none; out y (N, K, OH, OW).
+/* conv2d: in x (N, C, H, W), weight (K, C / groups, R, S), bias (K) or none; out y (N, K, OH, OW).
  * conv2d_relu: the same with ReLU behind it.
  * conv2d_dx: in dy, weight, and y where ReLU follows; out dx. conv2d_dw: in x, dy, and likewise y; out
  * dweight and, where there is a bias, dbias. */
 #include "op/conv2d.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define LARGE (1 << 24)
 
 static const struct claret_attr_def attrs[] = {
-    [CLARET_CONV_OUT_CHANNELS] = {"out_channels", CLARET_ATTR_INT, true, 0, 1, LARGE},
-    [CLARET_CONV_KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE},
-    [CLARET_CONV_STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 1, 1, LARGE},
-    [CLARET_CONV_PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE},
-    [CLARET_CONV_DILATION] = {"dilation", CLARET_ATTR_PAIR, false, 1, 1, LARGE},
-    [CLARET_CONV_BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1},
-    [CLARET_CONV_IN_CHANNELS] = {"in_channels", CLARET_ATTR_INT, false, 0, 1, LARGE},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    [CLARET_CONV_OUT_CHANNELS] = {"out_channels", CLARET_ATTR_INT, true, 0, 1, LARGE, NULL},
+    [CLARET_CONV_KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    [CLARET_CONV_STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 1, 1, LARGE, NULL},
+    [CLARET_CONV_PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE, NULL},
+    [CLARET_CONV_DILATION] = {"dilation", CLARET_ATTR_PAIR, false, 1, 1, LARGE, NULL},
+    [CLARET_CONV_BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
+    [CLARET_CONV_IN_CHANNELS] = {"in_channels", CLARET_ATTR_INT, false, 0, 1, LARGE, NULL},
+    [CLARET_CONV_GROUPS] = {"groups", CLARET_ATTR_INT, false, 1, 1, LARGE, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema schema = {"conv2d", 1, attrs, 0};
 
@@ -46,6 +48,12 @@ enum claret_status claret_conv_build(struct claret_build *build, struct claret_n
         return claret_build_error(build, node, &attr[CLARET_CONV_IN_CHANNELS],
                                   "in_channels is %lld, but its input has %lld channels",
                                   (long long)attr[CLARET_CONV_IN_CHANNELS].i[0], (long long)c);
+    int64_t groups = attr[CLARET_CONV_GROUPS].i[0];
+    if (c % groups || k % groups)
+        return claret_build_error(build, node, &attr[CLARET_CONV_GROUPS],
+                                  "groups is %lld, which does not divide %s, %lld", (long long)groups,
+                                  c % groups ? "its input's channels" : "out_channels",
+                                  (long long)(c % groups ? c : k));
     int64_t out[2];
     claret_conv_extents(attr, &in, out);
     for (int d = 0; d < 2; d++) {
@@ -61,8 +69,8 @@ enum claret_status claret_conv_build(struct claret_build *build, struct claret_n
     }
     int64_t r = attr[CLARET_CONV_KERNEL].i[0], s = attr[CLARET_CONV_KERNEL].i[1];
     /* PyTorch's default, kaiming_uniform with a = sqrt(5), comes to this bound for weight and bias. */
-    float bound = 1.0f / sqrtf((float)((double)c * (double)r * (double)s));
-    claret_build_param(build, node, "weight", claret_shape4(k, c, r, s), bound);
+    float bound = 1.0f / sqrtf((float)((double)(c / groups) * (double)r * (double)s));
+    claret_build_param(build, node, "weight", claret_shape4(k, c / groups, r, s), bound);
     if (attr[CLARET_CONV_BIAS].i[0])
         claret_build_param(build, node, "bias", claret_shape1(k), bound);
     *y = claret_shape4(in.dim[0], k, out[0], out[1]);
@@ -107,7 +115,8 @@ struct claret_conv claret_conv_problem(const struct claret_attr *attr, const str
                                .oh = y->shape.dim[2],
                                .ow = y->shape.dim[3],
                                .r = attr[CLARET_CONV_KERNEL].i[0],
-                               .s = attr[CLARET_CONV_KERNEL].i[1]};
+                               .s = attr[CLARET_CONV_KERNEL].i[1],
+                               .groups = attr[CLARET_CONV_GROUPS].i[0]};
     for (int d = 0; d < 2; d++) {
         conv.stride[d] = attr[CLARET_CONV_STRIDE].i[d];
         conv.padding[d] = attr[CLARET_CONV_PADDING].i[d];
@@ -118,7 +127,15 @@ struct claret_conv claret_conv_problem(const struct claret_attr *attr, const str
 
 double claret_conv_flops(const struct claret_conv *conv)
 {
-    return 2.0 * (double)(conv->n * conv->k * conv->oh * conv->ow) * (double)(conv->c * conv->r * conv->s);
+    return 2.0 * (double)(conv->n * conv->k * conv->oh * conv->ow) *
+           (double)(conv->c / conv->groups * conv->r * conv->s);
+}
+
+bool claret_conv_whole(const struct claret_conv *conv, char reason[128])
+{
+    if (conv->groups > 1)
+        snprintf(reason, 128, "it has %lld groups", (long long)conv->groups);
+    return conv->groups == 1;
 }
 
 static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
@@ -127,15 +144,15 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
     return claret_conv_flops(&conv) / 2;
 }
 
-static const struct claret_solver *const forward_solvers[] = {&claret_conv_winograd,    &claret_conv_direct,
-                                                              &claret_conv_im2col_rows, &claret_conv_tiled,
-                                                              &claret_conv_im2col,      NULL};
-static const struct claret_solver *const dx_solvers[] = {&claret_conv_winograd_dx,    &claret_conv_direct_dx,
-                                                         &claret_conv_im2col_rows_dx, &claret_conv_tiled_dx,
-                                                         &claret_conv_im2col_dx,      NULL};
-static const struct claret_solver *const dw_solvers[] = {&claret_conv_winograd_dw,    &claret_conv_direct_dw,
-                                                         &claret_conv_im2col_rows_dw, &claret_conv_tiled_dw,
-                                                         &claret_conv_im2col_dw,      NULL};
+static const struct claret_solver *const forward_solvers[] = {
+    &claret_conv_depthwise, &claret_conv_winograd, &claret_conv_direct, &claret_conv_im2col_rows,
+    &claret_conv_tiled,     &claret_conv_grouped,  &claret_conv_im2col, NULL};
+static const struct claret_solver *const dx_solvers[] = {
+    &claret_conv_depthwise_dx, &claret_conv_winograd_dx, &claret_conv_direct_dx, &claret_conv_im2col_rows_dx,
+    &claret_conv_tiled_dx,     &claret_conv_grouped_dx,  &claret_conv_im2col_dx, NULL};
+static const struct claret_solver *const dw_solvers[] = {
+    &claret_conv_depthwise_dw, &claret_conv_winograd_dw, &claret_conv_direct_dw, &claret_conv_im2col_rows_dw,
+    &claret_conv_tiled_dw,     &claret_conv_grouped_dw,  &claret_conv_im2col_dw, NULL};
 
 static const struct claret_op conv2d = {.name = "conv2d",
                                         .schema = &schema,

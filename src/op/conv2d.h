@@ -12,12 +12,14 @@ enum {
     CLARET_CONV_PADDING,
     CLARET_CONV_DILATION,
     CLARET_CONV_BIAS,
-    CLARET_CONV_IN_CHANNELS
+    CLARET_CONV_IN_CHANNELS,
+    CLARET_CONV_GROUPS,
+    CLARET_CONV_ATTRS
 };
 
-/* x (n, c, h, w), weight (k, c, r, s), y (n, k, oh, ow) */
+/* x (n, c, h, w), weight (k, c / groups, r, s), y (n, k, oh, ow) */
 struct claret_conv {
-    int64_t n, c, h, w, k, r, s, oh, ow;
+    int64_t n, c, h, w, k, r, s, oh, ow, groups;
     int64_t stride[2], padding[2], dilation[2];
 };
 /* `x` or dx, and `y` or dy, of the node with those attributes. */
@@ -29,13 +31,18 @@ void claret_conv_extents(const struct claret_attr *attr, const struct claret_sha
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y);
 extern const struct claret_op claret_conv2d_dx; /* in dy, weight, y or none; out dx */
+/* Whether it has no groups: of a solver's `applicable`; else `reason` says so. */
+bool claret_conv_whole(const struct claret_conv *conv, char reason[128]);
 /* Multiply-adds count two. */
 double claret_conv_flops(const struct claret_conv *conv);
 /* Of a forward node: ReLU follows. Of a backward node: the output of the ReLU that followed, -1: none did. */
 bool claret_conv_has_relu(const struct claret_node *node);
 int claret_conv_mask(const struct claret_node *node);
 
-/* conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c, conv2d_tiled.c */
+/* conv2d_depthwise.c, conv2d_grouped.c, conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c, conv2d_tiled.c
+ */
+extern const struct claret_solver claret_conv_depthwise, claret_conv_depthwise_dx, claret_conv_depthwise_dw;
+extern const struct claret_solver claret_conv_grouped, claret_conv_grouped_dx, claret_conv_grouped_dw;
 extern const struct claret_solver claret_conv_winograd, claret_conv_winograd_dx, claret_conv_winograd_dw;
 extern const struct claret_solver claret_conv_im2col, claret_conv_im2col_dx, claret_conv_im2col_dw;
 extern const struct claret_solver claret_conv_im2col_rows, claret_conv_im2col_rows_dx,

@@ -1,7 +1,7 @@
 /* The launches of cl/conv2d_direct.cl and cl/conv2d_direct_dw.cl: images in NHWC, no matrix of columns. */
 #include <stdio.h>
 
-#include "op/conv2d.h"
+#include "op/conv2d_direct.h"
 #include "op/vectors.h"
 
 #define PACK 16                 /* as in the kernel: channels that one item packs */
@@ -108,7 +108,7 @@ static bool tile_fits(const struct claret_device_desc *device, int rows, int kv,
 static bool direct_applicable(const struct claret_problem *problem, const struct claret_conv *conv,
                               bool transposed, char reason[128])
 {
-    if (!claret_vector_device(problem->device, reason))
+    if (!claret_vector_device(problem->device, reason) || !claret_conv_whole(conv, reason))
         return false;
     struct direct direct = direct_problem(conv, transposed, problem->device, problem->params);
     return tile_fits(problem->device, direct.px, direct.kv, direct.k, direct.lanes, reason) &&
@@ -128,8 +128,7 @@ static bool dx_applicable(const struct claret_problem *problem, char reason[128]
     return direct_applicable(problem, &conv, true, reason);
 }
 
-/* What both kernels are told of the convolution itself. */
-static void conv_defines(struct claret_kernel_call *call, const struct claret_conv *conv)
+void claret_conv_window_defines(struct claret_kernel_call *call, const struct claret_conv *conv)
 {
     static const char *const names[3][2] = {{"SH", "SW"}, {"PH", "PW"}, {"DH", "DW"}};
     const int64_t *const values[3] = {conv->stride, conv->padding, conv->dilation};
@@ -140,21 +139,22 @@ static void conv_defines(struct claret_kernel_call *call, const struct claret_co
             claret_kernel_define(call, names[i][d], values[i][d]);
 }
 
-static int emit_pack(struct claret_emit *emit, const struct direct *direct, int weight)
+int claret_conv_pack_weights(struct claret_emit *emit, int weight, int lanes, int kv, int64_t k, int64_t c,
+                             int64_t taps, bool transposed)
 {
-    int64_t kt = direct->kv * direct->lanes, taps = direct->conv.r * direct->conv.s;
-    int panels = claret_emit_temp(emit, CLARET_DTYPE_F32, panel_floats(direct));
+    int64_t kt = (int64_t)kv * lanes, tiles = ceil_div(k, kt);
+    int panels = claret_emit_temp(emit, CLARET_DTYPE_F32, tiles * kt * c * taps);
     struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_direct", "pack_weights");
-    claret_kernel_define(call, "LANES", direct->lanes);
-    claret_kernel_define(call, "KV", direct->kv);
+    claret_kernel_define(call, "LANES", lanes);
+    claret_kernel_define(call, "KV", kv);
     claret_kernel_tensor(call, weight, 0);
     claret_kernel_tensor(call, panels, 0);
-    claret_kernel_int(call, direct->k);
-    claret_kernel_int(call, direct->c);
+    claret_kernel_int(call, k);
+    claret_kernel_int(call, c);
     claret_kernel_int(call, taps);
-    claret_kernel_int(call, direct->transposed);
-    claret_kernel_range3(call, ceil_div(direct->k, kt), ceil_div(direct->c, PACK), 1, 1);
-    claret_emit_cost(emit, 0, 8.0 * (double)(direct->k * direct->c * taps));
+    claret_kernel_int(call, transposed);
+    claret_kernel_range3(call, tiles, ceil_div(c, PACK), 1, 1);
+    claret_emit_cost(emit, 0, 8.0 * (double)(k * c * taps));
     return panels;
 }
 
@@ -162,7 +162,8 @@ static int emit_pack(struct claret_emit *emit, const struct direct *direct, int 
 static void emit_direct(struct claret_emit *emit, const char *what, const struct direct *direct, int x,
                         int mask, int weight, int bias, bool relu, int y)
 {
-    int panels = emit_pack(emit, direct, weight);
+    int panels = claret_conv_pack_weights(emit, weight, direct->lanes, direct->kv, direct->k, direct->c,
+                                          direct->conv.r * direct->conv.s, direct->transposed);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "conv2d_direct", "conv2d_direct");
     claret_kernel_define(call, "LANES", direct->lanes);
     claret_kernel_define(call, "C", direct->c);
@@ -171,7 +172,7 @@ static void emit_direct(struct claret_emit *emit, const char *what, const struct
     claret_kernel_define(call, "W", direct->w);
     claret_kernel_define(call, "OH", direct->oh);
     claret_kernel_define(call, "OW", direct->ow);
-    conv_defines(call, &direct->conv);
+    claret_conv_window_defines(call, &direct->conv);
     claret_kernel_define(call, "TRANSPOSED", direct->transposed);
     claret_kernel_define(call, "HAS_BIAS", bias >= 0);
     claret_kernel_define(call, "RELU", relu);
@@ -283,12 +284,32 @@ static int64_t part_floats(const struct gradient *gradient)
 static bool dw_applicable(const struct claret_problem *problem, char reason[128])
 {
     struct claret_conv conv = problem_of(problem, problem->node->in[0], problem->node->in[1]);
-    if (!claret_vector_device(problem->device, reason))
+    if (!claret_vector_device(problem->device, reason) || !claret_conv_whole(&conv, reason))
         return false;
     struct gradient gradient = gradient_problem(&conv, problem->device, problem->params);
     return tile_fits(problem->device, gradient.mc, gradient.kv, conv.k, gradient.lanes, reason) &&
            claret_vector_local(problem->device, gradient_bytes(&gradient), reason) &&
            claret_vector_workspace(problem->device, part_floats(&gradient), reason);
+}
+
+void claret_conv_sum_parts(struct claret_emit *emit, const struct claret_node *node, int parts,
+                           const struct claret_conv_parts *sum)
+{
+    bool bias = node->out_count > 1;
+    int64_t tiles = ceil_div(sum->k, sum->kt);
+    double elements = (double)(sum->chunks * tiles * ceil_div(sum->c, sum->cg) * sum->part);
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "sum", "conv2d_direct_dw", "conv2d_direct_dw_sum");
+    claret_kernel_define(call, "HAS_BIAS", bias);
+    claret_kernel_tensor(call, parts, 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_tensor(call, node->out[bias], 0);
+    const int64_t numbers[] = {sum->k,  sum->c,   sum->taps, sum->row_taps, sum->kt,
+                               sum->cg, sum->row, sum->tap,  sum->part,     sum->chunks};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        claret_kernel_int(call, numbers[i]);
+    claret_kernel_range3(call, tiles, sum->c, 1, 1);
+    claret_emit_cost(emit, elements, 4.0 * elements);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -297,9 +318,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
                                                   claret_emit_tensor(emit, node->in[1]));
     struct gradient gradient = gradient_problem(&conv, claret_emit_device(emit), claret_emit_params(emit));
     int mask = claret_conv_mask(node);
-    bool bias = node->out_count > 1;
-    int64_t elements = part_floats(&gradient);
-    int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, elements);
+    int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, part_floats(&gradient));
     struct claret_kernel_call *call =
         claret_emit_kernel(emit, "weights", "conv2d_direct_dw", "conv2d_direct_dw");
     claret_kernel_define(call, "LANES", gradient.lanes);
@@ -310,7 +329,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_define(call, "W", conv.w);
     claret_kernel_define(call, "OH", conv.oh);
     claret_kernel_define(call, "OW", conv.ow);
-    conv_defines(call, &conv);
+    claret_conv_window_defines(call, &conv);
     claret_kernel_define(call, "MASK", mask >= 0);
     claret_kernel_define(call, "CG", gradient.cg);
     claret_kernel_define(call, "CHUNK", gradient.chunk);
@@ -325,23 +344,18 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_emit_cost(emit, claret_conv_flops(&conv),
                      4.0 * (double)(conv.n * (conv.c * conv.h * conv.w +
                                               conv.k * conv.oh * conv.ow * (mask >= 0 ? 2 : 1))));
-    call = claret_emit_kernel(emit, "sum", "conv2d_direct_dw", "conv2d_direct_dw_sum");
-    claret_kernel_define(call, "HAS_BIAS", bias);
-    claret_kernel_tensor(call, parts, 0);
-    claret_kernel_tensor(call, node->out[0], 0);
-    claret_kernel_tensor(call, node->out[bias], 0);
-    claret_kernel_int(call, conv.k);
-    claret_kernel_int(call, conv.c);
-    claret_kernel_int(call, conv.r * conv.s);
-    claret_kernel_int(call, conv.s);
-    claret_kernel_int(call, gradient.kv * gradient.lanes);
-    claret_kernel_int(call, gradient.cg);
-    claret_kernel_int(call, gradient.row);
-    claret_kernel_int(call, gradient.segments == 1 ? gradient.cg : gradient.row / gradient.segments);
-    claret_kernel_int(call, gradient.part);
-    claret_kernel_int(call, gradient.chunks);
-    claret_kernel_range3(call, gradient.tiles, conv.c, 1, 1);
-    claret_emit_cost(emit, (double)elements, 4.0 * (double)elements);
+    const struct claret_conv_parts sum = {.k = conv.k,
+                                          .c = conv.c,
+                                          .taps = conv.r * conv.s,
+                                          .row_taps = conv.s,
+                                          .kt = gradient.kv * gradient.lanes,
+                                          .cg = gradient.cg,
+                                          .row = gradient.row,
+                                          .tap = gradient.segments == 1 ? gradient.cg
+                                                                        : gradient.row / gradient.segments,
+                                          .part = gradient.part,
+                                          .chunks = gradient.chunks};
+    claret_conv_sum_parts(emit, node, parts, &sum);
 }
 
 const struct claret_solver claret_conv_direct = {.name = "direct",

@@ -1,4 +1,5 @@
-/* Convolution by im2col and GEMM: the columns of a chunk of images in one matrix. */
+/* Convolution by im2col and GEMM: the columns of a chunk of images in one matrix. A group of channels has
+ * some of its rows, and a product by itself. */
 #include "op/conv2d.h"
 #include "op/relu.h"
 #include "op/vectors.h"
@@ -63,27 +64,40 @@ static void emit_to_rows(struct claret_emit *emit, const struct claret_conv *con
     claret_emit_cost(emit, 0, 8.0 * (double)(images * conv->k * p));
 }
 
+/* A product for each group: `a`, `b`, `c` are the first one's, each next one's lie so much further. */
+static void emit_products(struct claret_emit *emit, const struct claret_conv *conv,
+                          struct claret_gemm_call gemm, int64_t a, int64_t b, int64_t c)
+{
+    for (int64_t group = 0; group < conv->groups; group++) {
+        claret_emit_gemm(emit, "gemm", &gemm);
+        gemm.a.offset += a;
+        gemm.b.offset += b;
+        gemm.c.offset += c;
+    }
+}
+
 /* y = weight (K, CRS) * cols (CRS, images*P) per chunk, then rows to images with the bias. */
 static void emit_forward(struct claret_emit *emit, const struct claret_node *node, bool rows)
 {
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->out[0]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
+    int64_t k = conv.k / conv.groups, terms = crs / conv.groups; /* of a group */
     bool has_bias = node->in_count > 2;
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
     int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
-        struct claret_gemm_call gemm = {.m = conv.k,
+        struct claret_gemm_call gemm = {.m = k,
                                         .n = images * p,
-                                        .k = crs,
+                                        .k = terms,
                                         .alpha = 1,
                                         .beta = 0,
-                                        .a = {node->in[1], 0, crs, false},
+                                        .a = {node->in[1], 0, terms, false},
                                         .b = {cols, 0, images * p, false},
                                         .c = {flat, 0, images * p, false}};
-        claret_emit_gemm(emit, "gemm", &gemm);
+        emit_products(emit, &conv, gemm, k * terms, terms * images * p, k * images * p);
         struct claret_kernel_call *call = claret_emit_kernel(emit, "to images", "conv2d", "rows_to_nchw");
         claret_kernel_tensor(call, flat, 0);
         claret_kernel_tensor(call, has_bias ? node->in[2] : flat, 0);
@@ -104,21 +118,22 @@ static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bo
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->out[0]),
                                                   claret_emit_tensor(emit, node->in[0]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
+    int64_t k = conv.k / conv.groups, terms = crs / conv.groups; /* of a group */
     int dy = claret_relu_gradient(emit, claret_conv_mask(node), node->in[0]);
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
     int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
     for (int64_t first = 0; first < conv.n; first += chunk) {
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_to_rows(emit, &conv, dy, first, images, flat);
-        struct claret_gemm_call gemm = {.m = crs,
+        struct claret_gemm_call gemm = {.m = terms,
                                         .n = images * p,
-                                        .k = conv.k,
+                                        .k = k,
                                         .alpha = 1,
                                         .beta = 0,
-                                        .a = {node->in[1], 0, crs, true},
+                                        .a = {node->in[1], 0, terms, true},
                                         .b = {flat, 0, images * p, false},
                                         .c = {cols, 0, images * p, false}};
-        claret_emit_gemm(emit, "gemm", &gemm);
+        emit_products(emit, &conv, gemm, k * terms, k * images * p, terms * images * p);
         struct claret_kernel_call *call =
             claret_emit_kernel(emit, "col2im", "im2col", rows ? "col2im_rows" : "col2im");
         claret_kernel_tensor(call, cols, 0);
@@ -140,6 +155,7 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
     struct claret_conv conv = claret_conv_problem(node->attr, claret_emit_tensor(emit, node->in[0]),
                                                   claret_emit_tensor(emit, node->in[1]));
     int64_t crs = conv.c * conv.r * conv.s, p = conv.oh * conv.ow, chunk = chunk_images(emit, &conv);
+    int64_t k = conv.k / conv.groups, terms = crs / conv.groups; /* of a group */
     int dy = claret_relu_gradient(emit, claret_conv_mask(node), node->in[1]);
     int cols = claret_emit_temp(emit, CLARET_DTYPE_F32, crs * chunk * p);
     int flat = claret_emit_temp(emit, CLARET_DTYPE_F32, conv.k * chunk * p);
@@ -147,15 +163,15 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
         int64_t images = conv.n - first < chunk ? conv.n - first : chunk;
         emit_im2col(emit, &conv, rows, node->in[0], first, images, cols);
         emit_to_rows(emit, &conv, dy, first, images, flat);
-        struct claret_gemm_call gemm = {.m = conv.k,
-                                        .n = crs,
+        struct claret_gemm_call gemm = {.m = k,
+                                        .n = terms,
                                         .k = images * p,
                                         .alpha = 1,
                                         .beta = first ? 1 : 0,
                                         .a = {flat, 0, images * p, false},
                                         .b = {cols, 0, images * p, true},
-                                        .c = {node->out[0], 0, crs, false}};
-        claret_emit_gemm(emit, "gemm", &gemm);
+                                        .c = {node->out[0], 0, terms, false}};
+        emit_products(emit, &conv, gemm, k * images * p, terms * images * p, k * terms);
         if (node->out_count > 1) {
             struct claret_kernel_call *call = claret_emit_kernel(emit, "bias", "conv2d", "row_sums");
             claret_kernel_tensor(call, flat, 0);

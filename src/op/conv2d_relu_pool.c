@@ -28,6 +28,8 @@ bool claret_conv_pool_fits(const struct claret_attr *const *attrs, const struct 
     (void)other;
     const struct claret_attr *pool = attrs[2];
     (void)in;
+    if (attrs[0][CLARET_CONV_GROUPS].i[0] > 1)
+        return false;
     bool apart = claret_pool_stride(pool, 0) == pool[CLARET_POOL_KERNEL].i[0] &&
                  claret_pool_stride(pool, 1) == pool[CLARET_POOL_KERNEL].i[1];
     return apart && pool[CLARET_POOL_PADDING].i[0] == 0 && pool[CLARET_POOL_PADDING].i[1] == 0 &&

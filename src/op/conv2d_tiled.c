@@ -21,7 +21,7 @@ bool claret_tiled_conv_fits(const struct claret_device_desc *device, const struc
     int64_t most = conv->n * largest(conv->c * conv->h * conv->w, largest(conv->k, 4) * outputs);
     int64_t reach = largest(conv->h, conv->w) + largest(conv->padding[0] + conv->dilation[0] * conv->r,
                                                         conv->padding[1] + conv->dilation[1] * conv->s);
-    if (!claret_tile_device(device, reason))
+    if (!claret_tile_device(device, reason) || !claret_conv_whole(conv, reason))
         return false;
     if (most > INT32_MAX / 2 || conv->k * conv->c * conv->r * conv->s > INT32_MAX / 2 || reach > 1 << 28) {
         snprintf(reason, 128, "its images are too large for 32-bit indices");

@@ -74,6 +74,8 @@ static int64_t panel_floats(const struct winograd *winograd)
 
 static bool suits(const struct claret_conv *conv, char reason[128])
 {
+    if (!claret_conv_whole(conv, reason))
+        return false;
     if (conv->r != 3 || conv->s != 3 || conv->stride[0] != 1 || conv->stride[1] != 1 ||
         conv->dilation[0] != 1 || conv->dilation[1] != 1)
         snprintf(reason, 128, "not a 3x3 window with stride 1");

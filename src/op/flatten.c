@@ -1,7 +1,7 @@
 /* flatten: (N, C, H, W) seen as (N, C*H*W). A view both ways: nothing runs. */
 #include "op/op.h"
 
-static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
+static const struct claret_attr_def attrs[] = {{.key = NULL}};
 static const struct claret_schema schema = {"flatten", 1, attrs, 0};
 static const struct claret_op flatten, flatten_dx;
 

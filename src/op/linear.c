@@ -15,10 +15,10 @@
 #define IN_FEATURES CLARET_LINEAR_IN_FEATURES
 
 static const struct claret_attr_def attrs[] = {
-    [OUT_FEATURES] = {"out_features", CLARET_ATTR_INT, true, 0, 1, LARGE},
-    [BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1},
-    [IN_FEATURES] = {"in_features", CLARET_ATTR_INT, false, 0, 1, LARGE},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    [OUT_FEATURES] = {"out_features", CLARET_ATTR_INT, true, 0, 1, LARGE, NULL},
+    [BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
+    [IN_FEATURES] = {"in_features", CLARET_ATTR_INT, false, 0, 1, LARGE, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema schema = {"linear", 1, attrs, 0};
 static const struct claret_op linear, linear_relu, linear_dx, linear_dw;

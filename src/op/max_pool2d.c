@@ -13,10 +13,10 @@
 #define STRIDE CLARET_POOL_STRIDE
 #define PADDING CLARET_POOL_PADDING
 static const struct claret_attr_def attrs[] = {
-    [KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE},
-    [STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 0, 1, LARGE}, /* default: the kernel's size */
-    [PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE},
-    {NULL, CLARET_ATTR_INT, false, 0, 0, 0},
+    [KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    [STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 0, 1, LARGE, NULL}, /* default: the kernel's size */
+    [PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE, NULL},
+    {.key = NULL},
 };
 static const struct claret_schema schema = {"max_pool2d", 1, attrs, 0};
 static const struct claret_op max_pool2d;

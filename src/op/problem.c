@@ -35,7 +35,7 @@ static const int64_t *pair_of(const struct claret_attr *attrs, const struct clar
     return attr->i;
 }
 
-/* What the tensors' shapes tell already (numbers of channels and features, a bias) is left out. */
+/* What the tensors' shapes tell already (numbers of channels, groups and features, a bias) is left out. */
 static void write_attributes(const struct claret_attr *attrs, struct claret_text *text)
 {
     for (int i = 0; attrs && attrs[i].def && attrs[i].def->key; i++) {
@@ -47,7 +47,7 @@ static void write_attributes(const struct claret_attr *attrs, struct claret_text
         } else if (def->type == CLARET_ATTR_FLOAT) {
             claret_text_add(text, " %s=%g", def->key, attrs[i].f);
         } else if (!inferred && !is(&attrs[i], "bias") && !is(&attrs[i], "out_channels") &&
-                   !is(&attrs[i], "out_features")) {
+                   !is(&attrs[i], "out_features") && !is(&attrs[i], "groups")) {
             claret_text_add(text, " %s=%" PRId64, def->key, attrs[i].i[0]);
         }
     }

@@ -4,7 +4,7 @@
 #include "op/elementwise.h"
 #include "op/vectors.h"
 
-static const struct claret_attr_def attrs[] = {{NULL, CLARET_ATTR_INT, false, 0, 0, 0}};
+static const struct claret_attr_def attrs[] = {{.key = NULL}};
 static const struct claret_schema schema = {"relu", 1, attrs, 0};
 static const struct claret_op relu, relu_dx;
 

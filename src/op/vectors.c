@@ -4,8 +4,6 @@
 
 #define WORKSPACE_MARGIN 4096 /* bytes that the plan may add to a tensor's own */
 
-#define SMALL_LOCAL 65536 /* local memory of a driver that imitates a GPU's */
-
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128])
 {
     bool fine = device->kind == CLARET_CLASS_CPU;
@@ -25,7 +23,7 @@ bool claret_vector_workspace(const struct claret_device_desc *device, int64_t fl
 
 int64_t claret_vector_room(const struct claret_device_desc *device, int64_t most)
 {
-    int64_t there = (int64_t)device->local_mem, room = there > SMALL_LOCAL ? there / 2 : there / 8;
+    int64_t room = (int64_t)device->local_mem / 2;
     return most < room ? most : room;
 }
 

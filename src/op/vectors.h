@@ -8,9 +8,8 @@
 bool claret_vector_device(const struct claret_device_desc *device, char reason[128]);
 /* Whether the device can allocate a workspace of so many floats; else `reason` says so. */
 bool claret_vector_workspace(const struct claret_device_desc *device, int64_t floats, char reason[128]);
-/* Bytes of local memory that a kernel may take there, if it wants `most`: half of what there is, for drivers
- * count a kernel's arrays twice; of little an eighth, for on llvmpipe (Mesa 22.3) kernels with more compute
- * wrongly. */
+/* Bytes of local memory that a kernel may take there, if it wants `most`: half of what there is, for some
+ * drivers count a kernel's arrays twice. */
 int64_t claret_vector_room(const struct claret_device_desc *device, int64_t most);
 /* Whether so many bytes are within that; else `reason` says so. */
 bool claret_vector_local(const struct claret_device_desc *device, int64_t bytes, char reason[128]);

@@ -5,6 +5,9 @@
 
 #include "op/gemm.h"
 
+#define SHORT_ROUNDS 32768 /* half of what llvmpipe allows a work-item: not all that a loop does is counted  \
+                            */
+
 static void fail(struct claret_emit *emit, enum claret_status status)
 {
     if (emit->status == CLARET_OK)
@@ -182,6 +185,23 @@ void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const s
     launch->gemm.workspace = workspace;
 }
 
+/* A work-item's arithmetic, and the elements that it reads and writes, are more than its loops' rounds. */
+static enum claret_status check_rounds(const struct claret_launch *launch,
+                                       const struct claret_device_desc *device)
+{
+    double items = 1, rounds = launch->flops / 2;
+    for (int d = 0; d < launch->kernel.dims; d++)
+        items *= (double)launch->kernel.items[d];
+    if (rounds < launch->bytes / 4)
+        rounds = launch->bytes / 4;
+    if (launch->type != CLARET_LAUNCH_KERNEL || rounds <= SHORT_ROUNDS * items)
+        return CLARET_OK;
+    return claret_fail(CLARET_OPENCL,
+                       "%s: its kernel may need loops of %.0f rounds, and %s ends them too early, so that "
+                       "numbers would be wrong: take another device (--device), or a newer driver",
+                       launch->label, rounds / items, device->name);
+}
+
 enum claret_status claret_emit_check(const struct claret_emit *emit, int first_launch)
 {
     const struct claret_plan *plan = emit->plan;
@@ -191,6 +211,8 @@ enum claret_status claret_emit_check(const struct claret_emit *emit, int first_l
             return claret_fail(
                 CLARET_SHAPE, "%s: a size or count is beyond 32 bits at batch size %lld: use a smaller batch",
                 launch->label, (long long)plan->graph->batch);
+        if (emit->options->device->short_loops)
+            CLARET_TRY(check_rounds(launch, emit->options->device));
     }
     return CLARET_OK;
 }

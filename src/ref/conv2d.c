@@ -8,7 +8,8 @@
 
 struct conv {
     int64_t n, c, h, w;    /* x */
-    int64_t k, r, s, p, q; /* weight (k, c, r, s); y (n, k, p, q) */
+    int64_t k, r, s, p, q; /* weight (k, in, r, s); y (n, k, p, q) */
+    int64_t in, out;       /* channels of x and of y in a group */
     const int64_t *stride, *padding, *dilation;
 };
 
@@ -24,6 +25,8 @@ static struct conv conv_of(const struct claret_node *node, const struct claret_s
                          .s = weight->dim[3],
                          .p = y->dim[2],
                          .q = y->dim[3],
+                         .in = weight->dim[1],
+                         .out = weight->dim[0] / (x->dim[1] / weight->dim[1]),
                          .stride = node->attr[CLARET_CONV_STRIDE].i,
                          .padding = node->attr[CLARET_CONV_PADDING].i,
                          .dilation = node->attr[CLARET_CONV_DILATION].i};
@@ -47,7 +50,7 @@ static void visit_channel(const struct conv *v, int64_t n, int64_t k, int64_t p,
             if (j < 0 || j >= v->w)
                 continue;
             struct term term = {.x = ((n * v->c + c) * v->h + i) * v->w + j,
-                                .weight = ((k * v->c + c) * v->r + r) * v->s + s,
+                                .weight = ((k * v->in + c % v->in) * v->r + r) * v->s + s,
                                 .y = ((n * v->k + k) * v->p + p) * v->q + q,
                                 .k = k};
             visit(&term, a, b, out);
@@ -61,7 +64,7 @@ static void visit_terms(const struct conv *v, visit_fn visit, const double *a, c
         for (int64_t k = 0; k < v->k; k++)
             for (int64_t p = 0; p < v->p; p++)
                 for (int64_t q = 0; q < v->q; q++)
-                    for (int64_t c = 0; c < v->c; c++)
+                    for (int64_t c = k / v->out * v->in; c < (k / v->out + 1) * v->in; c++)
                         visit_channel(v, n, k, p, q, c, visit, a, b, out);
 }
 
@@ -119,7 +122,7 @@ static void conv2d_dw(const struct claret_node *node, const struct claret_tensor
 {
     struct conv v =
         conv_of(node, &tensors[node->in[0]].shape, &tensors[node->out[0]].shape, &tensors[node->in[1]].shape);
-    memset(out[0], 0, (size_t)(v.k * v.c * v.r * v.s) * sizeof(double));
+    memset(out[0], 0, (size_t)(v.k * v.in * v.r * v.s) * sizeof(double));
     double *dy = claret_ref_masked(node, tensors, 1, in);
     if (dy)
         visit_terms(&v, add_dw, in[0], dy, out[0]);

@@ -94,10 +94,9 @@ static void pooled(const struct claret_node *node, const struct claret_attr *att
 }
 
 /* The convolution's attributes on images that hold their padding. */
-static void without_padding(const struct claret_node *node,
-                            struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1])
+static void without_padding(const struct claret_node *node, struct claret_attr attr[CLARET_CONV_ATTRS])
 {
-    memcpy(attr, node->attr, (CLARET_CONV_IN_CHANNELS + 1) * sizeof *attr);
+    memcpy(attr, node->attr, CLARET_CONV_ATTRS * sizeof *attr);
     attr[CLARET_CONV_PADDING].i[0] = attr[CLARET_CONV_PADDING].i[1] = 0;
 }
 
@@ -108,7 +107,7 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
     const struct claret_shape *x = &tensors[node->in[0]].shape;
     bool is_split = node->out_count < 3;
     double *padded = is_split ? unsplit(node, x, in[0]) : (double *)in[0];
-    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    struct claret_attr attr[CLARET_CONV_ATTRS];
     without_padding(node, attr);
     pooled(node, is_split ? attr : node->attr, tensors, x,
            (double *[]){padded, (double *)in[1], node->in_count > 2 ? (double *)in[2] : NULL}, out);
@@ -153,7 +152,7 @@ static void gradients(const struct claret_node *node, const struct claret_attr *
 static void dw(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
                double *const *out)
 {
-    struct claret_attr attr[CLARET_CONV_IN_CHANNELS + 1];
+    struct claret_attr attr[CLARET_CONV_ATTRS];
     double *padded = unsplit(node, &tensors[node->in[0]].shape, in[0]);
     without_padding(node, attr);
     gradients(node, attr, tensors, padded, in, out);

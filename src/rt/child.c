@@ -89,22 +89,43 @@ static bool known(const struct claret_child *child, size_t device)
     return child->known != NULL && device < child->known->device_count && child->known->devices[device].tried;
 }
 
-/* Whether the device was usable before; its key, where such are kept in mind. */
-static bool trusted(const struct claret_child *child, cl_device_id device, char key[CLARET_TRUST_KEY])
+/* By which devices are kept in mind: of one that runs long loops, and of one that ends them too early. */
+struct keys {
+    char whole[CLARET_TRUST_KEY], short_loops[CLARET_TRUST_KEY]; /* "": nothing is kept */
+};
+
+static struct keys make_keys(const struct claret_child *child, cl_device_id device)
 {
-    json_t *record;
-    char *text = NULL;
-    bool has = false;
-    if (child->trust == NULL)
-        return false;
-    record = claret_child_describe(device);
-    if (record != NULL)
-        text = json_dumps(record, JSON_COMPACT | JSON_SORT_KEYS);
-    if (text != NULL && claret_trust_key(child->trust, text, key) == CLARET_OK)
-        has = claret_trust_has(child->trust, key);
-    free(text);
+    struct keys keys = {"", ""};
+    struct claret_text text = {0};
+    json_t *record = child->trust == NULL ? NULL : claret_child_describe(device);
+    char *told = record == NULL ? NULL : json_dumps(record, JSON_COMPACT | JSON_SORT_KEYS);
+    if (told != NULL) {
+        claret_text_add(&text, "%s\nshort loops", told);
+        if (text.failed || claret_trust_key(child->trust, told, keys.whole) != CLARET_OK ||
+            claret_trust_key(child->trust, text.data, keys.short_loops) != CLARET_OK)
+            keys = (struct keys){"", ""};
+    }
+    claret_text_drop(&text);
+    free(told);
     json_decref(record);
-    return has;
+    return keys;
+}
+
+/* Tries a device, unless it was usable before. */
+static void try_device(const struct claret_child *child, size_t index, cl_device_id device)
+{
+    struct keys keys = make_keys(child, device);
+    struct claret_text reason = {0};
+    bool short_loops = keys.short_loops[0] && claret_trust_has(child->trust, keys.short_loops);
+    if (!short_loops && !(keys.whole[0] && claret_trust_has(child->trust, keys.whole)))
+        claret_child_probe(child, index, device, &reason, &short_loops);
+    json_t *result = json_pack("{s:s,s:I,s:b}", "result", reason.size == 0 ? "" : reason.data, "device",
+                               (json_int_t)index, "short_loops", short_loops);
+    if (reason.size == 0 && keys.whole[0])
+        json_object_set_new(result, "key", json_string(short_loops ? keys.short_loops : keys.whole));
+    claret_child_tell(child, result);
+    claret_text_drop(&reason);
 }
 
 /* The loader passes over a library that cannot be loaded without a word. */
@@ -135,20 +156,9 @@ void claret_child_run(const struct claret_child *child)
 
     alarm(child->list_seconds + ALARM_MARGIN);
     cl_device_id *devices = list(child, &count);
-    for (size_t i = 0; i < count && !child->list_only; i++) {
-        if (known(child, i))
-            continue;
-        char key[CLARET_TRUST_KEY] = "";
-        struct claret_text reason = {0};
-        if (!trusted(child, devices[i], key))
-            claret_child_probe(child, i, devices[i], &reason);
-        json_t *result =
-            json_pack("{s:s,s:I}", "result", reason.size == 0 ? "" : reason.data, "device", (json_int_t)i);
-        if (reason.size == 0 && key[0])
-            json_object_set_new(result, "key", json_string(key));
-        claret_child_tell(child, result);
-        claret_text_drop(&reason);
-    }
+    for (size_t i = 0; i < count && !child->list_only; i++)
+        if (!known(child, i))
+            try_device(child, i, devices[i]);
     if (!child->list_only)
         tell_missing_libraries(child);
     /* Not exit(): what the program has buffered for its own files is not this process's to write. */

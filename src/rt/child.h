@@ -28,8 +28,9 @@ void claret_child_step(const struct claret_child *child, size_t device, const ch
 
 /* {"device": …} of a device (describe.c); NULL: out of memory. */
 json_t *claret_child_describe(cl_device_id device);
-/* Tries a device (probe.c); the reason why it cannot be used, nothing where it can. */
+/* Tries a device (probe.c); the reason why it cannot be used, nothing where it can. *short_loops: its driver
+ * ends long loops too early. */
 void claret_child_probe(const struct claret_child *child, size_t index, cl_device_id device,
-                        struct claret_text *reason);
+                        struct claret_text *reason, bool *short_loops);
 
 #endif

@@ -197,6 +197,7 @@ static enum claret_status about_device(struct claret_devices *devices, const jso
     if (json_is_string(json_object_get(root, "key")))
         CLARET_TRY(
             keep(devices, json_string_value(json_object_get(root, "key")), &devices->devices[index].key));
+    devices->devices[index].short_loops = json_is_true(json_object_get(root, "short_loops"));
     if (json_is_string(result))
         return claret_devices_result(devices, (size_t)index, json_string_value(result));
     CLARET_TRY(keep(devices, json_string_value(step), &devices->step));

@@ -27,6 +27,7 @@ struct claret_device {
     bool tried;         /* REASON and USABLE are known */
     const char *key;    /* by which it will be known as usable (trust.h); NULL: not known */
     const char *note;   /* another platform offers it too; "" otherwise */
+    bool short_loops;   /* its driver ends long loops too early */
 };
 
 struct claret_devices {
@@ -50,7 +51,7 @@ struct claret_devices {
  * sibling
  *     {"listed": true}
  *     {"step": "building the probe kernel", "device": I}               I: flat index
- *     {"result": "", "device": I, "key": …}                            "", or the reason why it cannot be
+ *     {"result": "", "device": I, "short_loops": …, "key": …}          "", or the reason why it cannot be
  * used; key: of a usable one, where such are kept in mind
  *     {"advice": "a paragraph"}
  */

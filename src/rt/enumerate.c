@@ -30,8 +30,10 @@ static enum claret_status carry_over(const struct claret_devices *from, struct c
 {
     for (size_t i = 0; from != NULL && i < from->device_count && i < to->device_count; i++)
         if (from->devices[i].tried && !to->devices[i].tried &&
-            same_device(&from->devices[i], &to->devices[i]))
+            same_device(&from->devices[i], &to->devices[i])) {
+            to->devices[i].short_loops = from->devices[i].short_loops;
             CLARET_TRY(claret_devices_result(to, i, from->devices[i].text[CLARET_DEVICE_REASON]));
+        }
     return CLARET_OK;
 }
 

@@ -1,4 +1,4 @@
-/* In the child: tries a device with a small kernel whose answer is known. */
+/* In the child: tries a device with small kernels whose answers are known. */
 #include "rt/child.h"
 
 #include <math.h>
@@ -11,7 +11,9 @@
 #define GROUP 64 /* largest work-group tried; cl/probe.cl has room for it */
 #define GROUPS 3
 #define ITEMS_MAX (GROUP * GROUPS)
-#define SHIFT 3 /* elements before a tensor's start, to try offsets */
+#define SHIFT 3          /* elements before a tensor's start, to try offsets */
+#define ROUNDS (1 << 17) /* of a loop: llvmpipe ends an item's loops after 65535 of them, whatever they say  \
+                          */
 #define LOG_LINES 4
 #define LOG_BYTES 400
 
@@ -25,7 +27,7 @@ struct trial {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
-    cl_kernel kernel;
+    cl_kernel kernel, loop;
     cl_mem buffers[TENSORS];    /* SHIFT + items elements of 4 bytes */
     size_t group;               /* work-items in a group */
     cl_int items;               /* the last work-item of the last group has nothing to do */
@@ -243,20 +245,47 @@ static bool compare(struct trial *trial)
     return true;
 }
 
+/* Whether a long loop runs to its end; the answer goes to MIXED. */
+static bool run_loop(struct trial *trial, bool *short_loops)
+{
+    const cl_ulong offset = SHIFT;
+    const cl_int rounds = ROUNDS;
+    const size_t one = 1;
+    cl_uint counts[ITEMS_MAX]; /* items */
+    cl_int code;
+
+    step(trial, "running a long loop");
+    trial->loop = clCreateKernel(trial->program, "claret_probe_loop", &code);
+    if (!check(trial, code, "clCreateKernel") ||
+        !check(trial, clSetKernelArg(trial->loop, 0, sizeof *trial->buffers, &trial->buffers[MIXED]),
+               "clSetKernelArg") ||
+        !check(trial, clSetKernelArg(trial->loop, 1, sizeof offset, &offset), "clSetKernelArg") ||
+        !check(trial, clSetKernelArg(trial->loop, 2, sizeof rounds, &rounds), "clSetKernelArg") ||
+        !check(trial, clEnqueueNDRangeKernel(trial->queue, trial->loop, 1, NULL, &one, &one, 0, NULL, NULL),
+               "clEnqueueNDRangeKernel") ||
+        !read_back(trial, MIXED, counts))
+        return false;
+    *short_loops = counts[0] < (cl_uint)rounds;
+    return counts[0] <= (cl_uint)rounds || wrong(trial, "a count", 0, counts[0], rounds);
+}
+
 void claret_child_probe(const struct claret_child *child, size_t index, cl_device_id device,
-                        struct claret_text *reason)
+                        struct claret_text *reason, bool *short_loops)
 {
     struct trial trial = {.child = child, .index = index, .device = device, .reason = reason};
 
     step(&trial, "answering questions about it");
-    if (suitable(&trial) && build(&trial) && choose_group(&trial) && run(&trial))
-        compare(&trial);
+    *short_loops = false;
+    if (suitable(&trial) && build(&trial) && choose_group(&trial) && run(&trial) && compare(&trial))
+        run_loop(&trial, short_loops);
     step(&trial, "closing it");
     for (int i = 0; i < TENSORS; i++)
         if (trial.buffers[i] != NULL)
             clReleaseMemObject(trial.buffers[i]);
     if (trial.kernel != NULL)
         clReleaseKernel(trial.kernel);
+    if (trial.loop != NULL)
+        clReleaseKernel(trial.loop);
     if (trial.program != NULL)
         clReleaseProgram(trial.program);
     if (trial.queue != NULL)

@@ -69,7 +69,10 @@ static enum claret_status describe(struct claret_rt *rt, const struct claret_dev
     desc->platform = list_text(rt, devices, index, CLARET_DEVICE_PLATFORM_NAME);
     desc->platform_version = claret_arena_strdup(
         &rt->arena, claret_devices_platform_text(devices, platform, CLARET_PLATFORM_VERSION));
-    desc->kind = !strcmp(type, "cpu")   ? CLARET_CLASS_CPU
+    desc->short_loops = devices->devices[index].short_loops;
+    /* A driver that ends long loops imitates a GPU: many small work-items come out right there. */
+    desc->kind = desc->short_loops      ? CLARET_CLASS_GPU
+                 : !strcmp(type, "cpu") ? CLARET_CLASS_CPU
                  : !strcmp(type, "gpu") ? CLARET_CLASS_GPU
                                         : CLARET_CLASS_OTHER;
     desc->fp16 = claret_devices_number(devices, index, CLARET_DEVICE_FP16);

@@ -72,6 +72,9 @@ const char *claret_spec_show_byte(char c, char buffer[16]);
 /* A name at the parser's place, copied; *start gets where it began. */
 enum claret_status claret_spec_take_name(struct claret_parser *parser, const char *what, const char **start,
                                          const char **name);
+/* Likewise, where it may begin with a digit, as names in PyTorch's Sequential do. */
+enum claret_status claret_spec_take_layer(struct claret_parser *parser, const char *what, const char **start,
+                                          const char **name);
 /* The characters up to the next space, copied. */
 enum claret_status claret_spec_take_value(struct claret_parser *parser, const char *key, const char **start,
                                           const char **value);

@@ -9,15 +9,17 @@ enum claret_attr_type {
     CLARET_ATTR_INT,
     CLARET_ATTR_PAIR, /* "3" or "3,5": height, width */
     CLARET_ATTR_BOOL, /* true, false (any case), 1, 0 */
-    CLARET_ATTR_FLOAT
+    CLARET_ATTR_FLOAT,
+    CLARET_ATTR_WORD /* one of `words` */
 };
 
 struct claret_attr_def {
     const char *key; /* PyTorch's argument name */
     enum claret_attr_type type;
     bool required;
-    double value;            /* default */
-    double minimum, maximum; /* allowed, each part of a pair */
+    double value;             /* default */
+    double minimum, maximum;  /* allowed, each part of a pair */
+    const char *const *words; /* WORD: ends with NULL; its value is its place there */
 };
 
 /* A value of such a key. `given` false: the default stands in it. A layer's values end with one whose
@@ -26,7 +28,7 @@ struct claret_attr {
     const struct claret_attr_def *def;
     bool given;
     int column;   /* of the value in the line, from 1; 0 when not given */
-    int64_t i[2]; /* INT and BOOL: i[0]; PAIR: both */
+    int64_t i[2]; /* INT, BOOL and WORD: i[0]; PAIR: both */
     double f;     /* FLOAT */
 };
 

@@ -298,7 +298,7 @@ static enum claret_status parse_layer(struct claret_parser *parser, const struct
 static enum claret_status parse_statement(struct claret_parser *parser)
 {
     const char *start, *word, *name = NULL, *name_start = NULL;
-    CLARET_TRY(claret_spec_take_name(parser, "a layer's name or op", &start, &word));
+    CLARET_TRY(claret_spec_take_layer(parser, "a layer's name or op", &start, &word));
     claret_spec_skip_space(parser);
     if (parser->at < parser->line_end && *parser->at == '=') {
         parser->at++;

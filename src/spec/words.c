@@ -82,12 +82,12 @@ const char *claret_spec_show_byte(char c, char buffer[16])
     return buffer;
 }
 
-enum claret_status claret_spec_take_name(struct claret_parser *parser, const char *what, const char **start,
-                                         const char **name)
+static enum claret_status take_name(struct claret_parser *parser, const char *what, bool number,
+                                    const char **start, const char **name)
 {
     *start = parser->at;
     const char *end = parser->at;
-    while (end < parser->line_end && is_name(*end, end == parser->at))
+    while (end < parser->line_end && is_name(*end, end == parser->at && !number))
         end++;
     if (end == parser->at) {
         if (end == parser->line_end)
@@ -100,6 +100,18 @@ enum claret_status claret_spec_take_name(struct claret_parser *parser, const cha
     *name = claret_arena_printf(&parser->spec->arena, "%.*s", (int)(end - parser->at), parser->at);
     parser->at = end;
     return *name ? CLARET_OK : claret_no_memory();
+}
+
+enum claret_status claret_spec_take_name(struct claret_parser *parser, const char *what, const char **start,
+                                         const char **name)
+{
+    return take_name(parser, what, false, start, name);
+}
+
+enum claret_status claret_spec_take_layer(struct claret_parser *parser, const char *what, const char **start,
+                                          const char **name)
+{
+    return take_name(parser, what, true, start, name);
 }
 
 enum claret_status claret_spec_take_value(struct claret_parser *parser, const char *key, const char **start,
@@ -243,6 +255,33 @@ static bool parse_pair(const char *text, const struct claret_attr_def *def, int6
            claret_parse_int(comma + 1, (int64_t)def->minimum, (int64_t)def->maximum, &pair[1]);
 }
 
+static const char *nth_word(int index, const void *user)
+{
+    return ((const char *const *)user)[index];
+}
+
+static enum claret_status parse_word(const struct claret_parser *parser, const char *start, const char *value,
+                                     struct claret_attr *attr)
+{
+    const char *const *words = attr->def->words;
+    struct claret_text known = {0};
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            claret_text_drop(&known);
+            attr->i[0] = i;
+            return CLARET_OK;
+        }
+        claret_text_add(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    enum claret_status status = claret_spec_fail(parser, start, "%s=%.60s: %s is wanted", attr->def->key,
+                                                 value, known.data ? known.data : "a word");
+    claret_text_drop(&known);
+    int near = claret_nearest(value, nth_word, words);
+    if (near >= 0)
+        claret_error_context("did you mean '%s'?", words[near]);
+    return status;
+}
+
 static enum claret_status parse_value(const struct claret_parser *parser, const char *start,
                                       const char *value, struct claret_attr *attr)
 {
@@ -273,6 +312,9 @@ static enum claret_status parse_value(const struct claret_parser *parser, const 
         if (!fine)
             return claret_spec_fail(parser, start, "%s=%.60s: a number from %g to %g is wanted", def->key,
                                     value, def->minimum, def->maximum);
+        break;
+    case CLARET_ATTR_WORD:
+        CLARET_TRY(parse_word(parser, start, value, attr));
         break;
     }
     attr->given = true;

@@ -122,11 +122,13 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
                                         const struct claret_batch *batch)
 {
     struct claret_flight *flight = &session->flight[session->slot];
-    struct claret_stage_header header = {.count = (uint32_t)count,
-                                         .lr = (float)session->lr,
-                                         .first = !session->stepped,
-                                         .reset_loss = engine->graph->training && session->reset_loss,
-                                         .resident = engine->graph->data >= 0};
+    struct claret_stage_header header = {
+        .count = (uint32_t)count,
+        .lr = (float)session->lr,
+        .first = !session->stepped,
+        .reset_loss = engine->graph->training && session->reset_loss,
+        .resident = engine->graph->data >= 0,
+        .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
     claret_optimizer_corrections(&session->optimizer, session->steps + 1, &header.mean_scale,
                                  &header.square_scale);
     memcpy(memory, &header, sizeof header);

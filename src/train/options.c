@@ -1,6 +1,8 @@
 /* A session's options: one table drives defaults, parsing, ranges and names. */
 #include "train/options.h"
+#include "train/keeping.h"
 #include "train/schedule.h"
+#include "train/validation.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -196,6 +198,10 @@ enum claret_status claret_options_check(const struct claret_options *options)
             CLARET_INVALID,
             "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
             options->momentum, options->dampening);
+    struct claret_keeping keeping;
+    CLARET_TRY(claret_keeping_init(options, NULL, &keeping));
+    struct claret_validation validation;
+    CLARET_TRY(claret_validation_init(options, NULL, &validation));
     struct claret_schedule schedule;
     return claret_schedule_init(options, &schedule);
 }

@@ -36,6 +36,10 @@
     X("lr-end-factor", lr_end_factor, REAL, "0", 0, 1)                                                       \
     X("lr-warmup", lr_warmup, INT, "0", 0, 1 << 30)                                                          \
     X("lr-warmup-factor", lr_warmup_factor, REAL, "0.01", 0, 1)                                              \
+    X("lr-patience", lr_patience, INT, "10", 0, 1 << 30)                                                     \
+    X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
+    X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \
+    X("early-stopping", early_stopping, INT, "0", 0, 1 << 30)                                                \
     X("optimizer", optimizer, TEXT, "sgd", 0, 0)                                                             \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
@@ -53,6 +57,8 @@
     X("max-steps", max_steps, INT, "0", 0, 9.007199254740992e15)                                             \
     X("limit-train", limit_train, INT, "0", 0, 1 << 30)                                                      \
     X("limit-test", limit_test, INT, "0", 0, 1 << 30)                                                        \
+    X("checkpoint-every", checkpoint_every, TEXT, "", 0, 0)                                                  \
+    X("checkpoint-keep", checkpoint_keep, INT, "2", 1, 1000)                                                 \
     X("init", init, TEXT, "", 0, 0)                                                                          \
     X("out", out, TEXT, "", 0, 0)                                                                            \
     X("overwrite", overwrite, SWITCH, "false", 0, 0)                                                         \

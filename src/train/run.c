@@ -11,19 +11,27 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "train/checkpoint.h"
 #include "train/optimizer.h"
 #include "train/options.h"
 
 #define RUNS "runs"
+#define LOG_HEAD "epoch,step,images,loss,lr,seconds\n"
+#define LOG_LIMIT ((size_t)1 << 31)
 
 static const char weights_name[] = "weights.safetensors";
 static const char log_name[] = "log.csv";
 static const char config_name[] = "config.ini";
 
-static const char *const names[] = {weights_name, log_name, config_name};
+static const char validation_name[] = "validation.csv";
+static const char best_name[] = "best.safetensors";
+
+static const char *const names[] = {weights_name, log_name, config_name, validation_name, best_name};
 
 struct claret_run {
     char *folder, *weights;
+    size_t *checkpoints, checkpoint_count; /* this training's, by their steps, in order */
+    struct claret_text validation;         /* validation.csv so far */
     struct claret_file log, config;
     bool logging; /* `log` is open */
     bool waiting; /* `config` is written, but has not got its name yet */
@@ -60,8 +68,11 @@ static long next_number(const char *name)
 /* Whether any of a run's files is in `folder`; *file gets its name. */
 static bool holds_run(const char *folder, const char **file)
 {
-    bool found = false;
+    size_t *numbers, count;
+    bool found = claret_checkpoint_list(folder, SIZE_MAX, &numbers, &count) == CLARET_OK && count > 0;
 
+    free(numbers);
+    *file = "checkpoint-*.safetensors";
     for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
         struct stat info;
         char *path = claret_path_join(folder, names[i]);
@@ -207,7 +218,8 @@ static enum claret_status write_config(const struct claret_options *options, str
     return status;
 }
 
-static enum claret_status open_log(struct claret_run *run)
+/* `text`: what it begins with. */
+static enum claret_status open_log(struct claret_run *run, const char *text)
 {
     char *path = claret_path_join(run->folder, log_name);
 
@@ -217,7 +229,7 @@ static enum claret_status open_log(struct claret_run *run)
     free(path);
     CLARET_TRY(status);
     run->logging = true;
-    if (fputs("epoch,step,images,loss,lr,seconds\n", run->log.stream) < 0 || fflush(run->log.stream) != 0)
+    if (fputs(text, run->log.stream) < 0 || fflush(run->log.stream) != 0)
         return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
     return CLARET_OK;
 }
@@ -255,7 +267,7 @@ enum claret_status claret_run_create(const struct claret_options *options,
     }
     made->weights = claret_path_join(made->folder, weights_name);
     CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
-    CLARET_GOTO(failed, open_log(made));
+    CLARET_GOTO(failed, open_log(made, LOG_HEAD));
     CLARET_GOTO(failed, write_config(options, made));
     *run = made;
     return CLARET_OK;
@@ -274,6 +286,8 @@ void claret_run_destroy(struct claret_run *run)
     drop_files(run);
     free(run->folder);
     free(run->weights);
+    free(run->checkpoints);
+    claret_text_drop(&run->validation);
     free(run);
 }
 
@@ -307,11 +321,141 @@ enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step
     return status;
 }
 
+enum claret_status claret_run_read_log(struct claret_run *run, char **text)
+{
+    size_t size;
+    return claret_file_read(run->log.temporary, LOG_LIMIT, text, &size);
+}
+
+/* ---- checkpoints ---- */
+
+static void remove_in(const char *folder, const char *name)
+{
+    char *path = claret_path_join(folder, name);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+static bool is_kept(const struct claret_run *run, size_t number)
+{
+    for (size_t i = 0; i < run->checkpoint_count; i++)
+        if (run->checkpoints[i] == number)
+            return true;
+    return false;
+}
+
+/* Checkpoints of an earlier training, or newer than the one that this one went on from. */
+static void remove_others(const struct claret_run *run)
+{
+    DIR *folder = opendir(run->folder);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        size_t number = claret_checkpoint_number(entry->d_name);
+        if (number && !is_kept(run, number))
+            remove_in(run->folder, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+void claret_run_keep(struct claret_run *run, size_t steps, size_t count)
+{
+    size_t *larger = realloc(run->checkpoints, (run->checkpoint_count + 1) * sizeof *larger);
+    if (!larger)
+        return; /* one too many stays */
+    run->checkpoints = larger;
+    if (!is_kept(run, steps))
+        larger[run->checkpoint_count++] = steps;
+    while (run->checkpoint_count > count)
+        memmove(larger, larger + 1, --run->checkpoint_count * sizeof *larger);
+    remove_others(run);
+}
+
+/* The whole file anew: it has a row for a test. */
+static enum claret_status write_validation(struct claret_run *run)
+{
+    char *path = claret_path_join(run->folder, validation_name);
+    enum claret_status status = path && !run->validation.failed ? CLARET_OK : claret_no_memory();
+    if (status == CLARET_OK && run->validation.size)
+        status = claret_file_write(path, run->validation.data, run->validation.size);
+    else if (status == CLARET_OK)
+        unlink(path); /* an earlier training's */
+    free(path);
+    return status;
+}
+
+enum claret_status claret_run_log_test(struct claret_run *run, int epoch, size_t steps, double loss,
+                                       double accuracy)
+{
+    if (!run->validation.size)
+        claret_text_add(&run->validation, "epoch,steps,loss,accuracy\n");
+    claret_text_add(&run->validation, "%d,%zu,%.9g,%.9g\n", epoch, steps, loss, accuracy);
+    return write_validation(run);
+}
+
+const char *claret_run_tests(const struct claret_run *run)
+{
+    return run->validation.size ? run->validation.data : "";
+}
+
+char *claret_run_best(const struct claret_run *run)
+{
+    return claret_path_join(run->folder, best_name);
+}
+
+/* What a process that was killed left half-written: "NAME.PID-N.tmp" of this folder's files. */
+static void remove_leftovers(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        size_t length = strlen(name);
+        bool ours = strncmp(name, "checkpoint-", 11) == 0;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            ours |= strncmp(name, names[i], strlen(names[i])) == 0;
+        if (ours && length > 4 && strcmp(name + length - 4, ".tmp") == 0)
+            remove_in(path, name);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+enum claret_status claret_run_resume(const struct claret_options *options,
+                                     const struct claret_checkpoint *checkpoint, struct claret_run **run)
+{
+    const char *folder = claret_checkpoint_folder(checkpoint);
+    enum claret_status status;
+    claret_error_clear();
+    if (!options || !checkpoint || !run)
+        return claret_fail(CLARET_INVALID, "claret_run_resume: no argument may be NULL");
+    CLARET_TRY(check_writable(folder));
+    struct claret_run *made = calloc(1, sizeof *made);
+    if (!made)
+        return claret_no_memory();
+    made->folder = claret_strdup(folder);
+    made->weights = claret_path_join(folder, weights_name);
+    CLARET_GOTO(failed, made->folder && made->weights ? CLARET_OK : claret_no_memory());
+    remove_leftovers(folder);
+    CLARET_GOTO(failed, claret_checkpoint_list(folder, claret_checkpoint_steps(checkpoint),
+                                               &made->checkpoints, &made->checkpoint_count));
+    const struct claret_run_texts texts = claret_checkpoint_texts(checkpoint);
+    claret_text_add(&made->validation, "%s", texts.validation);
+    CLARET_GOTO(failed, open_log(made, texts.log));
+    CLARET_GOTO(failed, write_validation(made));
+    CLARET_GOTO(failed, write_config(options, made));
+    *run = made;
+    return CLARET_OK;
+failed:
+    claret_run_destroy(made);
+    return status;
+}
+
 enum claret_status claret_run_finish(struct claret_run *run)
 {
     if (!run->logging)
         return CLARET_OK;
     run->logging = false;
+    remove_others(run);
     CLARET_TRY(claret_file_commit(&run->log));
     if (!run->waiting)
         return CLARET_OK;

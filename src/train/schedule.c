@@ -13,7 +13,8 @@
 #define LAST_DIVISOR 1e4   /* and it ends at the first rate by this */
 #define PI 3.14159265358979323846
 
-static const char *const kinds[] = {"constant", "step", "multistep", "cosine", "linear", "one-cycle"};
+static const char *const kinds[] = {"constant", "step",      "multistep", "cosine",
+                                    "linear",   "one-cycle", "plateau"};
 
 static const char *kind_name(int index, const void *user)
 {
@@ -31,8 +32,8 @@ static enum claret_status parse_kind(const char *text, enum claret_schedule_kind
     int near = claret_nearest(text, kind_name, NULL);
     return claret_fail(
         CLARET_INVALID,
-        "lr-schedule: '%s' is none of constant, step, multistep, cosine, linear, one-cycle%s%s%s", text,
-        near >= 0 ? "; did you mean '" : "", near >= 0 ? kinds[near] : "", near >= 0 ? "'?" : "");
+        "lr-schedule: '%s' is none of constant, step, multistep, cosine, linear, one-cycle, plateau%s%s%s",
+        text, near >= 0 ? "; did you mean '" : "", near >= 0 ? kinds[near] : "", near >= 0 ? "'?" : "");
 }
 
 /* "30,60,80": rising whole numbers from 1. */
@@ -131,6 +132,7 @@ double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, in
     double part = total > 0 && at < total ? (double)at / (double)total : 1;
     switch (schedule->kind) {
     case CLARET_SCHEDULE_CONSTANT:
+    case CLARET_SCHEDULE_PLATEAU: /* a factor comes from the tests (validation.h) */
         break;
     case CLARET_SCHEDULE_STEP:
         return lr * pow(schedule->gamma, (double)(at / schedule->every));

@@ -31,10 +31,14 @@ static int saved_tensor(const struct claret_graph *graph, int index)
     return index < graph->param_count ? graph->params[index] : graph->buffers[index - graph->param_count];
 }
 
+static const struct claret_plan *plan_of(const struct claret_session *session)
+{
+    return session->train.plan ? session->train.plan : session->eval.plan;
+}
+
 static const struct claret_place *place_of(const struct claret_session *session, size_t index)
 {
-    const struct claret_plan *plan = session->train.plan ? session->train.plan : session->eval.plan;
-    return &plan->places[saved_tensor(plan->graph, (int)index)];
+    return &plan_of(session)->places[saved_tensor(graph_of(session), (int)index)];
 }
 
 static enum claret_status list_weights(struct claret_session *session)
@@ -68,22 +72,34 @@ static void convert(float *values, size_t count, bool to_device)
     }
 }
 
+enum claret_status claret_session_read_tensor(struct claret_session *session, int tensor, float *values)
+{
+    const struct claret_tensor *of = &graph_of(session)->tensors[tensor];
+    const struct claret_place *place = &plan_of(session)->places[tensor];
+    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values));
+    if (of->dtype == CLARET_DTYPE_I32)
+        convert(values, (size_t)claret_shape_count(&of->shape), false);
+    return CLARET_OK;
+}
+
+enum claret_status claret_session_write_tensor(struct claret_session *session, int tensor, float *values)
+{
+    const struct claret_tensor *of = &graph_of(session)->tensors[tensor];
+    const struct claret_place *place = &plan_of(session)->places[tensor];
+    if (of->dtype == CLARET_DTYPE_I32)
+        convert(values, (size_t)claret_shape_count(&of->shape), true);
+    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+}
+
 static enum claret_status read_weight(struct claret_session *session, size_t index, float *values)
 {
-    const struct claret_place *place = place_of(session, index);
-    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values));
-    if (session->weights[index].integer)
-        convert(values, (size_t)claret_shape_count(&session->weights[index].shape), false);
-    return CLARET_OK;
+    return claret_session_read_tensor(session, saved_tensor(graph_of(session), (int)index), values);
 }
 
 /* `values` may be changed. */
 static enum claret_status write_weight(struct claret_session *session, size_t index, float *values)
 {
-    const struct claret_place *place = place_of(session, index);
-    if (session->weights[index].integer)
-        convert(values, (size_t)claret_shape_count(&session->weights[index].shape), true);
-    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
+    return claret_session_write_tensor(session, saved_tensor(graph_of(session), (int)index), values);
 }
 
 static enum claret_status initialise(struct claret_session *session)
@@ -262,10 +278,9 @@ enum claret_status claret_session_accepts(const struct claret_session *session,
 
 enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window)
 {
-    const struct claret_place *place = &session->train.plan->places[session->train.graph->step];
     uint32_t words[CLARET_STEP_WORDS];
     float sum, low;
-    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, sizeof words, words));
+    CLARET_TRY(claret_session_words(session, words));
     memcpy(&sum, &words[CLARET_STEP_LOSS_SUM], sizeof sum);
     memcpy(&low, &words[CLARET_STEP_LOSS_LOW], sizeof low);
     memcpy(&window->last, &words[CLARET_STEP_LOSS], sizeof window->last);

@@ -29,6 +29,29 @@ struct claret_flight {
     unsigned char *memory; /* a slot of the session's own, NULL until it is needed */
 };
 
+/* What tests in the middle of a training (validation.h) have told. */
+struct claret_validated {
+    bool any, due; /* there was one; one is to be made before the next step */
+    double best;   /* accuracy, or the loss with another sign */
+    size_t since;  /* tests that were not better */
+    double scale;  /* plateau: of the rate */
+    double plateau_best;
+    size_t plateau_bad; /* tests without a lower loss */
+};
+
+/* Where a training stands: between two of its steps. */
+struct claret_progress {
+    size_t steps, images; /* done */
+    double seconds;
+    double epoch_loss; /* sum of the windows read in this epoch */
+    size_t epoch_steps, epoch_images;
+    bool reset_loss;     /* the next step begins a loss window */
+    size_t train_images; /* of the set that it goes through */
+    struct claret_validated validated;
+};
+
+struct claret_weights_list;
+
 struct claret_session {
     struct claret_options *options;
     struct claret_optimizer optimizer;
@@ -46,10 +69,12 @@ struct claret_session {
         int depth, steps; /* how many may fly; since `start` */
         double start;
     } pace;
-    double lr;                     /* of the next step */
-    bool stepped;                  /* the optimizer has made its first step */
-    bool reset_loss;               /* the next step begins a loss window */
-    struct claret_weight *weights; /* parameters, then buffers; values NULL */
+    double lr;                               /* of the next step */
+    bool stepped;                            /* the optimizer has made its first step */
+    bool reset_loss;                         /* the next step begins a loss window */
+    const struct claret_dataset *validation; /* for tests while it trains, NULL: none; borrowed */
+    struct claret_progress progress;         /* of the training that goes on next; zeros: from the start */
+    struct claret_weight *weights;           /* parameters, then buffers; values NULL */
     volatile sig_atomic_t stop;
     size_t steps, epochs, images;
     double seconds, loss;
@@ -64,6 +89,21 @@ struct claret_window {
 };
 /* Waits for all steps so far. CLARET_NOT_FINITE where one's loss was not. */
 enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window);
+
+/* A whole tensor of the graph as floats, integers too, from and to the device; writing may change `values`.
+ */
+enum claret_status claret_session_read_tensor(struct claret_session *session, int tensor, float *values);
+enum claret_status claret_session_write_tensor(struct claret_session *session, int tensor, float *values);
+/* The step buffer as it is on the device; the slot in it is the session's own affair. */
+enum claret_status claret_session_words(struct claret_session *session, uint32_t words[CLARET_STEP_WORDS]);
+enum claret_status claret_session_set_words(struct claret_session *session,
+                                            const uint32_t words[CLARET_STEP_WORDS]);
+/* Everything that training changes, copied into `list`: parameters and buffers by their names, the
+ * optimizer's state as a checkpoint has it. */
+enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list);
+/* And back: changes nothing unless all of it is in `list` (from the file `path`), and nothing else. */
+enum claret_status claret_session_restore(struct claret_session *session, const char *path,
+                                          const struct claret_weights_list *list);
 
 /* CLARET_SHAPE: the data set is not of the kind (element, shape, classes) that the session was made for. */
 enum claret_status claret_session_accepts(const struct claret_session *session,

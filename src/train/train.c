@@ -6,9 +6,11 @@
 #include "base/clock.h"
 #include "data/augment.h"
 #include "train/engine.h"
+#include "train/keeping.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/session.h"
+#include "train/validation.h"
 
 /* Between two calls of the progress callback, in seconds. */
 #define PROGRESS_INTERVAL 0.2
@@ -18,6 +20,7 @@ struct claret_train_callbacks {
     claret_on_loss loss;
     claret_on_epoch epoch;
     claret_on_progress progress;
+    claret_on_test test;
 };
 
 enum claret_status claret_train_callbacks_create(struct claret_train_callbacks **callbacks)
@@ -35,7 +38,12 @@ void claret_train_callbacks_destroy(struct claret_train_callbacks *callbacks)
 void claret_train_callbacks_set(struct claret_train_callbacks *callbacks, void *user, claret_on_loss loss,
                                 claret_on_epoch epoch, claret_on_progress progress)
 {
-    *callbacks = (struct claret_train_callbacks){user, loss, epoch, progress};
+    *callbacks = (struct claret_train_callbacks){user, loss, epoch, progress, callbacks->test};
+}
+
+void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks, claret_on_test test)
+{
+    callbacks->test = test;
 }
 
 /* One call of claret_session_train. */
@@ -46,13 +54,20 @@ struct training {
     struct claret_loader *loader;
     struct claret_schedule schedule;
     struct claret_train_callbacks callbacks; /* all NULL where there are none */
-    size_t steps, total;                     /* done and to do in this call */
-    size_t images;
+    struct claret_progress at;
+    struct claret_keeping keeping; /* checkpoints */
+    struct claret_validation validation;
+    size_t total; /* steps to do in all */
+    size_t begun; /* images that were done before this call */
     double start, epoch_start, progress_at;
-    bool saved;        /* the programs are in the cache */
-    double epoch_loss; /* sum of the windows read in this epoch */
-    size_t epoch_steps, epoch_images;
+    bool saved; /* the programs are in the cache */
 };
+
+/* Of this training, also before it was resumed. */
+static double seconds_of(const struct training *training)
+{
+    return training->at.seconds + claret_clock() - training->start;
+}
 
 /* What makes a next start fast is no part of this training's time. */
 static void save_programs(struct training *training)
@@ -70,7 +85,7 @@ static enum claret_status read_window(struct training *training, struct claret_w
     CLARET_TRY(claret_session_window(training->session, window));
     save_programs(training); /* nothing is under way */
     training->session->reset_loss = true;
-    training->epoch_loss += window->sum;
+    training->at.epoch_loss += window->sum;
     return CLARET_OK;
 }
 
@@ -83,8 +98,8 @@ static enum claret_status log_loss(struct training *training, const struct clare
     if (training->callbacks.loss)
         training->callbacks.loss(training->callbacks.user, (int)batch->epoch + 1, batch->step + 1, loss);
     if (training->run)
-        CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->images, loss,
-                                  session->lr, claret_clock() - training->start));
+        CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->at.images, loss,
+                                  session->lr, seconds_of(training)));
     return CLARET_OK;
 }
 
@@ -94,17 +109,17 @@ static enum claret_status end_epoch(struct training *training, const struct clar
     struct claret_window window;
     if (!logged)
         CLARET_TRY(read_window(training, &window));
-    session->loss = training->epoch_loss / (double)training->epoch_steps;
+    session->loss = training->at.epoch_loss / (double)training->at.epoch_steps;
     double time = claret_clock();
     if (batch->last) {
         session->epochs++;
         if (training->callbacks.epoch)
             training->callbacks.epoch(training->callbacks.user, (int)batch->epoch + 1, session->loss,
-                                      time - training->epoch_start, training->epoch_images);
+                                      time - training->epoch_start, training->at.epoch_images);
     }
     training->epoch_start = time;
-    training->epoch_loss = 0;
-    training->epoch_steps = training->epoch_images = 0;
+    training->at.epoch_loss = 0;
+    training->at.epoch_steps = training->at.epoch_images = 0;
     return CLARET_OK;
 }
 
@@ -114,17 +129,62 @@ static void show_progress(struct training *training, const struct claret_batch *
     if (!training->callbacks.progress || time < training->progress_at)
         return;
     training->progress_at = time + PROGRESS_INTERVAL;
-    training->callbacks.progress(training->callbacks.user, training->steps, training->total,
-                                 (int)batch->epoch + 1, (double)training->images / (time - training->start));
+    training->callbacks.progress(training->callbacks.user, training->at.steps, training->total,
+                                 (int)batch->epoch + 1,
+                                 (double)(training->at.images - training->begun) / (time - training->start));
 }
 
 /* The rate of a batch's step. */
 static double rate_of(const struct training *training, const struct claret_batch *batch)
 {
     const struct claret_schedule *schedule = &training->schedule;
-    return schedule->by_step
-               ? claret_schedule_lr(schedule, (int64_t)training->steps, (int64_t)training->total)
-               : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
+    double lr = schedule->by_step
+                    ? claret_schedule_lr(schedule, (int64_t)training->at.steps, (int64_t)training->total)
+                    : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
+    return training->validation.plateau && training->at.validated.any ? lr * training->at.validated.scale
+                                                                      : lr;
+}
+
+/* A checkpoint of now, of the best or by the number of steps. One that cannot be written costs no training.
+ */
+static void keep(struct training *training, bool best)
+{
+    struct claret_progress at = training->at;
+    at.seconds = seconds_of(training);
+    at.reset_loss = training->session->reset_loss;
+    if (best)
+        claret_keeping_best(&training->keeping, training->session, &at);
+    else
+        claret_keeping_save(&training->keeping, training->session, &at);
+}
+
+/* A test between two steps; the next step finds the device as the last one left it. */
+static enum claret_status validate(struct training *training)
+{
+    struct claret_session *session = training->session;
+    struct claret_result *result = NULL;
+    uint32_t words[CLARET_STEP_WORDS];
+    CLARET_TRY(claret_session_drain(session));
+    CLARET_TRY(claret_session_words(session, words));
+    enum claret_status status = claret_session_evaluate(session, training->validation.dataset, &result);
+    if (status == CLARET_STOPPED)
+        CLARET_TRY(claret_session_set_words(session, words));
+    CLARET_TRY(status);
+    double loss = claret_result_loss(result);
+    double accuracy = 100.0 * (double)claret_result_correct(result) / (double)claret_result_count(result);
+    claret_result_destroy(result);
+    CLARET_TRY(claret_session_set_words(session, words));
+    training->at.validated.due = false;
+    bool best = claret_validation_take(&training->validation, loss, accuracy, &training->at.validated);
+    int epoch = (int)session->epochs;
+    if (training->run)
+        CLARET_TRY(claret_run_log_test(training->run, epoch, training->at.steps, loss, accuracy));
+    if (training->callbacks.test)
+        training->callbacks.test(training->callbacks.user, epoch, loss, accuracy, best);
+    if (best)
+        keep(training, true);
+    training->epoch_start = claret_clock();
+    return CLARET_OK;
 }
 
 static enum claret_status run_step(struct training *training, struct claret_batch *batch)
@@ -142,17 +202,23 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     session->reset_loss = false;
     session->steps++;
     session->images += (size_t)batch->count;
-    training->steps++;
-    training->images += (size_t)batch->count;
-    training->epoch_steps++;
-    training->epoch_images += (size_t)batch->count;
+    training->at.steps++;
+    training->at.images += (size_t)batch->count;
+    training->at.epoch_steps++;
+    training->at.epoch_images += (size_t)batch->count;
 
     bool log = (batch->step + 1) % (size_t)session->options->log_every == 0;
     if (log)
         CLARET_TRY(log_loss(training, batch));
-    if (batch->last || training->steps == training->total)
+    if (batch->last || training->at.steps == training->total)
         CLARET_TRY(end_epoch(training, batch, log));
     show_progress(training, batch);
+    training->at.validated.due =
+        batch->last && claret_validation_due(&training->validation, batch->epoch + 1);
+    if (training->at.validated.due && !session->stop)
+        CLARET_TRY(validate(training));
+    if (claret_keeping_due(&training->keeping, training->at.steps, training->total))
+        keep(training, false);
     return CLARET_OK;
 }
 
@@ -185,9 +251,11 @@ static enum claret_status stop(struct training *training)
 {
     struct claret_window window;
     CLARET_TRY(claret_session_drain(training->session));
-    if (training->epoch_steps) {
+    if (claret_keeping_wanted(&training->keeping, training->at.steps))
+        keep(training, false);
+    if (training->at.epoch_steps) {
         CLARET_TRY(read_window(training, &window));
-        training->session->loss = training->epoch_loss / (double)training->epoch_steps;
+        training->session->loss = training->at.epoch_loss / (double)training->at.epoch_steps;
     }
     CLARET_TRY(check_weights(training->session));
     return claret_fail(CLARET_STOPPED, "training was stopped after %zu steps", training->session->steps);
@@ -197,17 +265,53 @@ static enum claret_status run_steps(struct training *training)
 {
     struct claret_session *session = training->session;
     training->start = training->epoch_start = claret_clock();
+    if (training->at.validated.due && training->validation.dataset)
+        CLARET_TRY(validate(training));
     for (;;) {
-        struct claret_batch batch;
-        CLARET_TRY(claret_loader_next(training->loader, &batch));
+        struct claret_batch batch = {0};
+        bool over = claret_validation_over(&training->validation, &training->at.validated);
+        if (!over)
+            CLARET_TRY(claret_loader_next(training->loader, &batch));
         if (!batch.slot) {
             CLARET_TRY(claret_session_drain(session));
+            if (over && claret_keeping_due(&training->keeping, training->total, training->total) &&
+                claret_keeping_wanted(&training->keeping, training->at.steps))
+                keep(training, false);
             return check_weights(session);
         }
-        CLARET_TRY(run_step(training, &batch));
-        if (session->stop && training->steps < training->total)
+        enum claret_status status = run_step(training, &batch);
+        if (status == CLARET_STOPPED || /* in a test */
+            (status == CLARET_OK && session->stop && training->at.steps < training->total))
             return stop(training);
+        CLARET_TRY(status);
     }
+}
+
+enum claret_status claret_session_validate(struct claret_session *session,
+                                           const struct claret_dataset *dataset)
+{
+    claret_error_clear();
+    if (!session)
+        return claret_fail(CLARET_INVALID, "claret_session_validate: session is NULL");
+    if (dataset)
+        CLARET_TRY(claret_session_accepts(session, dataset));
+    session->validation = dataset;
+    return CLARET_OK;
+}
+
+/* Where a checkpoint was: with the same images. */
+static enum claret_status begin(struct training *training, const struct claret_dataset *dataset)
+{
+    struct claret_session *session = training->session;
+    size_t before = training->at.train_images;
+    if (training->at.steps && before != dataset->count)
+        return claret_fail(CLARET_SHAPE,
+                           "the training goes on with %zu images, and was begun with %zu: another data set",
+                           dataset->count, before);
+    training->at.train_images = dataset->count;
+    session->progress = (struct claret_progress){0}; /* a second training begins anew */
+    CLARET_TRY(claret_validation_init(session->options, session->validation, &training->validation));
+    return claret_keeping_init(session->options, training->run, &training->keeping);
 }
 
 enum claret_status claret_session_train(struct claret_session *session, const struct claret_dataset *dataset,
@@ -227,12 +331,18 @@ enum claret_status claret_session_train(struct claret_session *session, const st
                                                    .seed = (uint64_t)options->seed,
                                                    .epochs = (size_t)options->epochs,
                                                    .max_steps = (size_t)options->max_steps,
+                                                   .first = session->progress.steps,
                                                    .ahead = session->train.layout.slots + 2 +
                                                             (int)options->workers};
     struct claret_augment augment;
     CLARET_TRY(claret_options_augment(options, &augment));
     loader_options.augment = &augment;
-    struct training training = {.session = session, .run = run, .engine = &session->train};
+    struct training training = {.session = session,
+                                .run = run,
+                                .engine = &session->train,
+                                .at = session->progress,
+                                .begun = session->progress.images};
+    CLARET_TRY(begin(&training, dataset));
     struct claret_engine resident = {0};
     CLARET_TRY(claret_schedule_init(options, &training.schedule));
     if (!claret_augment_any(&augment))
@@ -248,7 +358,7 @@ enum claret_status claret_session_train(struct claret_session *session, const st
         return status;
     }
     training.total = claret_loader_steps(training.loader);
-    session->reset_loss = true;
+    session->reset_loss = !training.at.steps || training.at.reset_loss;
     status = run_steps(&training);
     if (status != CLARET_OK)
         claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
