@@ -13,8 +13,7 @@
 
 #define GRAPH_FLAGS(X)                                                                                       \
     X(training)                                                                                              \
-    X(fuse) X(tiles) X(fuse_update) X(channels_last) X(f32_images) X(optimizer.nesterov)                     \
-        X(optimizer.centered)
+    X(fuse) X(tiles) X(fuse_update) X(channels_last) X(f32_images) X(optimizer.nesterov) X(optimizer.centered)
 #define GRAPH_REALS(X)                                                                                       \
     X(optimizer.momentum)                                                                                    \
     X(optimizer.dampening)                                                                                   \
