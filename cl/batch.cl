@@ -23,6 +23,8 @@ void take_header(__global const uint *header, __global uint *step)
         step[STEP_LOSS_SUM] = step[STEP_LOSS_LOW] = as_uint(0.0f);
         step[STEP_LOSS_COUNT] = 0;
     }
+    step[STEP_MEAN_SCALE] = header[7];
+    step[STEP_SQUARE_SCALE] = header[8];
 }
 
 /* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */
@@ -113,7 +115,7 @@ __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CO
 #endif
 
 /* Reads slot step[STEP_SLOT] of the stage (src/op/batch.h: header, labels, images or their numbers in data) and overwrites x (N, C, P),
- * labels (N) and the step's words COUNT, LR, FIRST, SEED; LOSS_* where the header asks. Rows from the true batch size on
+ * labels (N) and the step's words COUNT, LR, FIRST, SEED, *_SCALE; LOSS_* where the header asks. Rows from the true batch size on
  * become zero. P = height * width. Items: (P, C, N). */
 __kernel void batch_load(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_TENSOR(float, table),
                          CONST_TENSOR(uchar, data), TENSOR(float, x), TENSOR(int, labels), int slot_bytes, int labels_at, int images_at,

@@ -23,7 +23,8 @@ struct planned {
 
 static void begin(struct planned *planned, const struct claret_op_case *row)
 {
-    const struct claret_graph_options options = {.training = true, .momentum = 0.9, .input_grad = true};
+    const struct claret_graph_options options = {
+        .training = true, .optimizer.momentum = 0.9, .input_grad = true};
     *planned = (struct planned){.plan = NULL};
     claret_device_desc_default(&planned->device);
     planned->options.device = &planned->device;

@@ -84,18 +84,41 @@ static void read_arrays(struct golden *golden)
     golden->losses = tensor(golden, "losses", golden->steps);
 }
 
-static void set_number(struct claret_options *options, const struct golden *golden, const char *option,
-                       const char *key)
+/* The options that stand in the golden's settings, by the names of PyTorch's arguments. */
+static void set_options(struct claret_options *options, const struct golden *golden)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%.9g", number(golden, key));
-    check(claret_options_set(options, option, text));
+    static const struct {
+        const char *option, *key;
+    } names[] = {{"batch-size", "batch"},
+                 {"optimizer", "optimizer"},
+                 {"lr", "lr"},
+                 {"momentum", "momentum"},
+                 {"weight-decay", "weight_decay"},
+                 {"dampening", "dampening"},
+                 {"nesterov", "nesterov"},
+                 {"beta1", "beta1"},
+                 {"beta2", "beta2"},
+                 {"eps", "eps"},
+                 {"alpha", "alpha"},
+                 {"centered", "centered"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const json_t *value = json_object_get(golden->settings, names[i].key);
+        char text[32];
+        if (!value)
+            continue;
+        if (json_is_number(value))
+            snprintf(text, sizeof text, "%.9g", json_number_value(value));
+        else
+            snprintf(text, sizeof text, "%s",
+                     json_is_string(value) ? json_string_value(value)
+                     : json_is_true(value) ? "true"
+                                           : "false");
+        check(claret_options_set(options, names[i].option, text));
+    }
 }
 
 static void open_session(struct golden *golden, const char *name)
 {
-    const json_t *nesterov = json_object_get(golden->settings, "nesterov");
     struct claret_options *options;
     char path[512];
 
@@ -105,12 +128,7 @@ static void open_session(struct golden *golden, const char *name)
                                      golden->shape[0], golden->shape[1], golden->shape[2], golden->classes,
                                      &golden->dataset));
     check(claret_options_create(&options));
-    set_number(options, golden, "batch-size", "batch");
-    set_number(options, golden, "lr", "lr");
-    set_number(options, golden, "momentum", "momentum");
-    set_number(options, golden, "weight-decay", "weight_decay");
-    set_number(options, golden, "dampening", "dampening");
-    check(claret_options_set(options, "nesterov", json_is_true(nesterov) ? "true" : "false"));
+    set_options(options, golden);
     check(claret_options_set(options, "device", device_selector));
     check(claret_session_create(golden->network, options, golden->dataset, 1, &golden->session));
     claret_options_destroy(options);
@@ -283,6 +301,31 @@ static void dampening(void **state)
     run_golden("dampening");
 }
 
+/* The other optimizers, each with every argument somewhere. */
+static void adam(void **state)
+{
+    (void)state;
+    run_golden("adam");
+}
+
+static void adamw(void **state)
+{
+    (void)state;
+    run_golden("adamw");
+}
+
+static void rmsprop(void **state)
+{
+    (void)state;
+    run_golden("rmsprop");
+}
+
+static void adamw_tiles(void **state)
+{
+    (void)state;
+    run_tiles("adamw", 100);
+}
+
 static bool device_is_there(void)
 {
     struct claret_devices *devices;
@@ -302,7 +345,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simplecnn),       cmocka_unit_test(nesterov),       cmocka_unit_test(dampening),
-        cmocka_unit_test(simplecnn_tiles), cmocka_unit_test(nesterov_tiles),
+        cmocka_unit_test(simplecnn_tiles), cmocka_unit_test(nesterov_tiles), cmocka_unit_test(adam),
+        cmocka_unit_test(adamw),           cmocka_unit_test(rmsprop),        cmocka_unit_test(adamw_tiles),
     };
 
     if (argc > 1) {

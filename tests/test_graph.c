@@ -26,7 +26,7 @@ static void drop(struct claret_spec *spec, struct claret_graph *graph)
     claret_spec_destroy(spec);
 }
 
-static const struct claret_graph_options training = {.batch = 4, .training = true, .momentum = 0.9};
+static const struct claret_graph_options training = {.batch = 4, .training = true, .optimizer.momentum = 0.9};
 static const struct claret_graph_options evaluation = {.batch = 4};
 
 /* ---- shapes ---- */
@@ -210,21 +210,22 @@ static void test_nodes(void **state)
     (void)state;
     struct claret_graph_options input_grad = training;
     input_grad.input_grad = true;
-    expect_nodes(simplecnn, &training,
-                 "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
-                 "loss:cross_entropy fc.dx:linear_dx fc.dw:linear_dw flatten1.dx:flatten_dx "
-                 "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dw:conv2d_dw update:sgd end:step_end");
+    expect_nodes(
+        simplecnn, &training,
+        "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
+        "loss:cross_entropy fc.dx:linear_dx fc.dw:linear_dw flatten1.dx:flatten_dx "
+        "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dw:conv2d_dw update:update end:step_end");
     expect_nodes(simplecnn, &input_grad,
                  "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
                  "loss:cross_entropy fc.dx:linear_dx fc.dw:linear_dw flatten1.dx:flatten_dx "
                  "max_pool2d1.dx:max_pool2d_dx relu1.dx:relu_dx conv1.dx:conv2d_dx conv1.dw:conv2d_dw "
-                 "update:sgd end:step_end");
+                 "update:update end:step_end");
     expect_nodes(simplecnn, &evaluation,
                  "load:batch_load conv1:conv2d relu1:relu max_pool2d1:max_pool2d flatten1:flatten fc:linear "
                  "end:step_end");
     expect_nodes("input 1 4 4\nrelu\nmax_pool2d kernel_size=2\nflatten\nlinear out_features=2\n", &training,
                  "load:batch_load relu1:relu max_pool2d1:max_pool2d flatten1:flatten linear1:linear "
-                 "loss:cross_entropy linear1.dw:linear_dw update:sgd end:step_end");
+                 "loss:cross_entropy linear1.dw:linear_dw update:update end:step_end");
 }
 
 /* Each layer that reads a tensor gives a part of its gradient; the parts are added before the layer that made
@@ -239,7 +240,7 @@ static void test_several_readers(void **state)
         "load:batch_load f:flatten a:linear b:relu c:relu d:add e:add linear1:linear loss:cross_entropy "
         "linear1.dx:linear_dx linear1.dw:linear_dw e.da:add_dx e.db:add_dx d.da:add_dx d.db:add_dx "
         "c.dx:relu_dx "
-        "b.dx:relu_dx a.sum1:add a.sum2:add a.dw:linear_dw update:sgd end:step_end");
+        "b.dx:relu_dx a.sum1:add a.sum2:add a.dw:linear_dw update:update end:step_end");
 }
 
 static const struct claret_tensor *named(const struct claret_graph *graph, const char *name)
@@ -284,7 +285,7 @@ static void test_parameters(void **state)
     drop(spec, graph);
 
     struct claret_graph_options options = training;
-    options.momentum = 0;
+    options.optimizer.momentum = 0;
     assert_int_equal(make(simplecnn, &options, &spec, &graph), CLARET_OK);
     assert_int_equal(graph->all_state, -1);
     drop(spec, graph);

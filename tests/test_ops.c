@@ -87,7 +87,9 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
     step[CLARET_STEP_NUMBER] = claret_rng_below(&test->rng, 1000);
     step[CLARET_STEP_SEED] = claret_rng_below(&test->rng, INT32_MAX);
     step[CLARET_STEP_SEED + 1] = claret_rng_below(&test->rng, INT32_MAX);
-    step[CLARET_STEP_FIRST] = (is_op(node, "sgd") || node->update) && claret_rng_below(&test->rng, 3) == 0;
+    step[CLARET_STEP_FIRST] = node->update && claret_rng_below(&test->rng, 3) == 0;
+    step[CLARET_STEP_MEAN_SCALE] = 1.5;
+    step[CLARET_STEP_SQUARE_SCALE] = 1.25;
 }
 
 /* Ops that have kinks, or what else there is to see, beyond -1 and 1. */
@@ -114,7 +116,10 @@ static void fill_floats(struct op_test *test, const struct claret_node *node, in
         if (is_op(node, "cross_entropy") || is_wide(node))
             value[i] *= special && !is_wide(node) ? 64 : 8;
         if (is_op(node, "relu_dx") && input == 0)
-            value[i] = fmax(value[i], 0); /* relu's y */
+            value[i] = fmax(value[i], 0);                           /* relu's y */
+        if (test->graph->tensors[tensor].home == CLARET_HOME_STATE) /* averages of squares, and of others */
+            value[i] = test->graph->tensors[tensor].base_offset < node->update->stride ? fabs(value[i]) + 0.5
+                                                                                       : value[i] / 4;
         if (special && input == 0 && claret_rng_below(&test->rng, 5) == 0)
             value[i] = claret_rng_below(&test->rng, 2) || is_gelu ? NAN
                        : is_op(node, "relu_dx")                   ? INFINITY
@@ -446,10 +451,15 @@ static bool is_last(enum fusion fusion)
 static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
     /* The optimizer's settings and the images' type change from case to case. */
-    static const struct {
-        double momentum, dampening, weight_decay;
-        bool nesterov;
-    } kinds[4] = {{0.9, 0, 0, false}, {0, 0, 0.01, false}, {0.9, 0.5, 0.01, false}, {0.9, 0, 0.01, true}};
+    static const struct claret_optimizer kinds[8] = {
+        {.momentum = 0.9},
+        {.weight_decay = 0.01},
+        {.kind = CLARET_OPTIMIZER_ADAM, .weight_decay = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-3},
+        {.momentum = 0.9, .dampening = 0.5, .weight_decay = 0.01},
+        {.kind = CLARET_OPTIMIZER_RMSPROP, .momentum = 0.5, .alpha = 0.9, .eps = 1e-3, .centered = true},
+        {.momentum = 0.9, .weight_decay = 0.01, .nesterov = true},
+        {.kind = CLARET_OPTIMIZER_ADAMW, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3},
+        {.kind = CLARET_OPTIMIZER_RMSPROP, .weight_decay = 0.01, .alpha = 0.9, .eps = 1e-3}};
     const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
     const struct claret_graph_options options = {.training = true,
                                                  .input_grad = !update,
@@ -458,10 +468,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
                                                  .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
-                                                 .momentum = kinds[index % 4].momentum,
-                                                 .dampening = kinds[index % 4].dampening,
-                                                 .weight_decay = kinds[index % 4].weight_decay,
-                                                 .nesterov = kinds[index % 4].nesterov};
+                                                 .optimizer = kinds[index % 8]};
     claret_error_clear();
     if (claret_op_case_graph(test->row, &options, &test->spec, &test->graph) != CLARET_OK)
         return false;

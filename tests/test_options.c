@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "scratch.h"
+#include "train/optimizer.h"
 #include "train/options.h"
 #include "train/run.h"
 
@@ -113,6 +114,45 @@ static void together(void **state)
     set(options, "dampening", "0.1");
     claret_error_clear();
     assert_int_equal(claret_options_check(options), CLARET_INVALID);
+    claret_options_destroy(options);
+}
+
+/* Each optimizer has defaults of its own, and refuses what is another's. */
+static void optimizers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *lr, *momentum, *weight_decay, *eps;
+        const char *other, *value;
+    } want[] = {{"sgd", "0.001", "0.9", "0", "0", "beta1", "0.9"},
+                {"adam", "0.001", "0", "0", "1e-8", "momentum", "0.9"},
+                {"adamw", "0.001", "0", "0.01", "1e-8", "alpha", "0.99"},
+                {"rmsprop", "0.01", "0", "0", "1e-8", "nesterov", "true"}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct claret_options *options = make_options();
+        set(options, "optimizer", want[i].name);
+        assert_int_equal(claret_optimizer_resolve(options), CLARET_OK);
+        struct claret_optimizer of = claret_optimizer_of(options);
+        assert_true(of.kind == (enum claret_optimizer_kind)i);
+        assert_true(options->lr == atof(want[i].lr) && of.momentum == atof(want[i].momentum));
+        assert_true(of.weight_decay == atof(want[i].weight_decay) && of.eps == atof(want[i].eps));
+        set(options, want[i].other, want[i].value);
+        claret_error_clear();
+        assert_int_equal(claret_optimizer_resolve(options), CLARET_INVALID);
+        assert_non_null(strstr(claret_error(), want[i].other));
+        assert_non_null(strstr(claret_error(), want[i].name));
+        claret_options_destroy(options);
+    }
+    struct claret_options *options = make_options();
+    set(options, "optimizer", "adan");
+    claret_error_clear();
+    assert_int_equal(claret_optimizer_resolve(options), CLARET_INVALID);
+    assert_non_null(strstr(claret_error(), "did you mean 'adam'?"));
+    set(options, "optimizer", "rmsprop");
+    set(options, "lr", "0.5");
+    set(options, "momentum", "0.25");
+    assert_int_equal(claret_optimizer_resolve(options), CLARET_OK);
+    assert_true(options->lr == 0.5 && claret_optimizer_of(options).momentum == 0.25);
     claret_options_destroy(options);
 }
 
@@ -232,6 +272,7 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(unknown),
         cmocka_unit_test(together),
+        cmocka_unit_test(optimizers),
         cmocka_unit_test_setup_teardown(numbers, enter, leave),
         cmocka_unit_test_setup_teardown(log_and_config, enter, leave),
         cmocka_unit_test_setup_teardown(refusals, enter, leave),

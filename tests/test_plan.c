@@ -23,7 +23,7 @@ struct planned {
 static void begin(struct planned *planned, const struct claret_op_case *row, bool training)
 {
     const struct claret_graph_options options = {
-        .training = training, .momentum = 0.9, .input_grad = training};
+        .training = training, .optimizer.momentum = 0.9, .input_grad = training};
     *planned = (struct planned){.plan = NULL};
     claret_device_desc_default(&planned->device);
     planned->options.device = &planned->device;

@@ -28,7 +28,7 @@ static void begin(struct subject *subject, const struct claret_op_case *row, boo
 {
     const struct claret_plan_force force = {NULL, gemm};
     const struct claret_graph_options options = {
-        .training = true, .fuse = fuse, .fuse_update = fuse, .momentum = 0.9};
+        .training = true, .fuse = fuse, .fuse_update = fuse, .optimizer.momentum = 0.9};
     const struct claret_plan_options plan_options = {.device = claret_rt_device(device_rt),
                                                      .force = &force,
                                                      .force_count = 1,

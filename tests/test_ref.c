@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "op/batch.h"
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op_cases.h"
 #include "ref/ref.h"
 #include "values.h"
@@ -172,13 +172,13 @@ static void test_sgd(void **state)
     const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false", 1, true};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         struct claret_graph_options options = {.training = true,
-                                               .momentum = want[i].momentum,
-                                               .dampening = want[i].dampening,
-                                               .weight_decay = want[i].weight_decay,
-                                               .nesterov = want[i].nesterov};
+                                               .optimizer.momentum = want[i].momentum,
+                                               .optimizer.dampening = want[i].dampening,
+                                               .optimizer.weight_decay = want[i].weight_decay,
+                                               .optimizer.nesterov = want[i].nesterov};
         struct net net;
         net_open(&net, &row, &options);
-        const struct claret_node *node = node_of(&net, "sgd");
+        const struct claret_node *node = node_of(&net, "update");
         double *step = net.values->at[net.graph->step];
         step[CLARET_STEP_LR] = 0.5;
         step[CLARET_STEP_FIRST] = 1;
@@ -194,6 +194,55 @@ static void test_sgd(void **state)
     }
 }
 
+/* Two steps of the other optimizers on one parameter p = 2 with gradients 3 and 4, lr 0.5, worked out by hand
+ * from the formulas. */
+static void test_adaptive(void **state)
+{
+    (void)state;
+    const double beta1 = 0.5, beta2 = 0.75, eps = 0.5, alpha = 0.5;
+    static const enum claret_optimizer_kind kinds[] = {CLARET_OPTIMIZER_ADAM, CLARET_OPTIMIZER_ADAMW,
+                                                       CLARET_OPTIMIZER_RMSPROP, CLARET_OPTIMIZER_RMSPROP};
+    /* Adam: m 1.5, s 2.25, so 3 / (3 + 0.5); then m 2.75, s 5.6875 over corrections 0.75 and 0.4375. RMSprop:
+     * s 4.5; then 10.25. Centered with momentum: s 4.5, m 1.5, so 3 / (1.5 + 0.5); then s 10.25, m 2.75. */
+    const double adam = 3 / 3.5, adam2 = 2.75 / 0.75 / (sqrt(5.6875 / 0.4375) + eps);
+    const double change[4][2] = {{adam, adam2},
+                                 {adam, adam2},
+                                 {3 / (sqrt(4.5) + eps), 4 / (sqrt(10.25) + eps)},
+                                 {1.5, 0.75 + 4 / (sqrt(10.25 - 2.75 * 2.75) + eps)}};
+    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false", 1, true};
+    for (size_t i = 0; i < 4; i++) {
+        bool decays = kinds[i] == CLARET_OPTIMIZER_ADAMW;
+        struct claret_graph_options options = {.training = true,
+                                               .optimizer = {.kind = kinds[i],
+                                                             .beta1 = beta1,
+                                                             .beta2 = beta2,
+                                                             .eps = eps,
+                                                             .alpha = alpha,
+                                                             .weight_decay = decays ? 0.25 : 0,
+                                                             .momentum = i == 3 ? 0.5 : 0,
+                                                             .centered = i == 3}};
+        struct net net;
+        net_open(&net, &row, &options);
+        const struct claret_node *node = node_of(&net, "update");
+        double *step = net.values->at[net.graph->step], want = 2;
+        step[CLARET_STEP_LR] = 0.5;
+        set(&net, net.graph->params[0], (double[]){2});
+        for (uint64_t t = 1; t <= 2; t++) {
+            float mean, square;
+            claret_optimizer_corrections(&options.optimizer, t, &mean, &square);
+            step[CLARET_STEP_MEAN_SCALE] = (double)mean;
+            step[CLARET_STEP_SQUARE_SCALE] = (double)square;
+            set(&net, net.graph->grads[0], (double[]){t == 1 ? 3 : 4});
+            assert_true(claret_values_run(net.values, node));
+            want = want * (decays ? 1 - 0.5 * 0.25 : 1) - 0.5 * change[i][t - 1];
+            double got = net.values->at[net.graph->params[0]][0];
+            if (!(fabs(got - want) < 1e-6))
+                fail_msg("kind %zu, step %d: %.9g, not %.9g", i, (int)t, got, want);
+        }
+        net_close(&net);
+    }
+}
+
 /* ---- by differences ---- */
 
 /* The mean loss, all nodes up to the optimizer run. */
@@ -202,7 +251,7 @@ static double run_all(struct claret_values *values)
     const struct claret_graph *graph = values->graph;
     for (int i = 0; i < graph->node_count; i++) {
         const char *op = graph->nodes[i].op->name;
-        if (strcmp(op, "sgd") != 0 && strcmp(op, "batch_load") != 0 && strcmp(op, "step_end") != 0 &&
+        if (strcmp(op, "update") != 0 && strcmp(op, "batch_load") != 0 && strcmp(op, "step_end") != 0 &&
             !claret_values_run(values, &graph->nodes[i]))
             fail_msg("op %s has no reference", op);
     }
@@ -338,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_names),         cmocka_unit_test(test_conv2d),
         cmocka_unit_test(test_max_pool2d),    cmocka_unit_test(test_relu_linear),
         cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_sgd),
-        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_adaptive),      cmocka_unit_test(test_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,10 +219,10 @@ static void begin(struct whole *whole, const struct claret_op_case *row, uint32_
                                                  .fuse = as_trained,
                                                  .channels_last = as_trained,
                                                  .f32_images = true,
-                                                 .momentum = 0.9,
-                                                 .dampening = index % 2 ? 0.25 : 0,
-                                                 .nesterov = index % 4 == 2,
-                                                 .weight_decay = index % 3 ? 0 : 0.01};
+                                                 .optimizer.momentum = 0.9,
+                                                 .optimizer.dampening = index % 2 ? 0.25 : 0,
+                                                 .optimizer.nesterov = index % 4 == 2,
+                                                 .optimizer.weight_decay = index % 3 ? 0 : 0.01};
     struct claret_plan_options plan_options = {.gemm_workspace = claret_rt_gemm_workspace, .user = device_rt};
     *whole = (struct whole){.row = row, .rt = device_rt, .device = *claret_rt_device(device_rt)};
     claret_error_clear();

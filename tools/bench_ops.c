@@ -317,7 +317,7 @@ static enum claret_status run_both(struct ops *ops, const struct claret_op_case 
                                                .training = true,
                                                .fuse = fuse,
                                                .fuse_update = fuse,
-                                               .momentum = ops->args->options->momentum};
+                                               .optimizer.momentum = ops->args->options->momentum};
         struct claret_spec *spec = NULL;
         struct claret_graph *graph = NULL;
         status = row ? claret_op_case_graph(row, &options, &spec, &graph)

@@ -104,7 +104,7 @@ enum cli_group {
     X(EPOCHS, "epochs", 0, "N", "epochs", T, TRAINING, "times to go through the training images")            \
     X(MAX_STEPS, "max-steps", 0, "N", "max-steps", T, TRAINING,                                              \
       "end as if finished after N steps over all epochs; 0: no limit")                                       \
-    X(LR, "lr", 0, "RATE", "lr", T, TRAINING, "learning rate")                                               \
+    X(LR, "lr", 0, "RATE", "lr", T, TRAINING, "learning rate; rmsprop's own is 0.01")                        \
     X(LR_SCHEDULE, "lr-schedule", 0, "NAME", "lr-schedule", T, TRAINING,                                     \
       "how the rate goes on, as PyTorch's schedulers: constant, step (StepLR), multistep, cosine, linear, "  \
       "one-cycle, plateau (ReduceLROnPlateau)")                                                              \
@@ -129,10 +129,19 @@ enum cli_group {
     X(BEST_BY, "best-by", 0, "accuracy|loss", "best-by", T, TRAINING, "which of these tests is best")        \
     X(EARLY_STOPPING, "early-stopping", 0, "N", "early-stopping", T, TRAINING,                               \
       "end when N tests in a row were not better than the best; 0: never")                                   \
-    X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "momentum of SGD")                              \
-    X(WEIGHT_DECAY, "weight-decay", 0, "X", "weight-decay", T, TRAINING, "L2 decay, added to the gradient")  \
-    X(DAMPENING, "dampening", 0, "X", "dampening", T, TRAINING, "dampening of the momentum")                 \
-    X(NESTEROV, "nesterov", 0, NULL, "nesterov", T, TRAINING, "Nesterov's momentum")                         \
+    X(OPTIMIZER, "optimizer", 0, "NAME", "optimizer", T, TRAINING,                                           \
+      "sgd, adam, adamw or rmsprop, by PyTorch's formulas and with its defaults (sgd: --momentum 0.9)")      \
+    X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "sgd, rmsprop (whose own is 0): momentum")      \
+    X(WEIGHT_DECAY, "weight-decay", 0, "X", "weight-decay", T, TRAINING,                                     \
+      "L2 decay, added to the gradient; adamw's, 0.01 by itself, is taken off the weights")                  \
+    X(DAMPENING, "dampening", 0, "X", "dampening", T, TRAINING, "sgd: dampening of the momentum")            \
+    X(NESTEROV, "nesterov", 0, NULL, "nesterov", T, TRAINING, "sgd: Nesterov's momentum")                    \
+    X(BETA1, "beta1", 0, "X", "beta1", T, TRAINING, "adam, adamw: decay of the gradient's average")          \
+    X(BETA2, "beta2", 0, "X", "beta2", T, TRAINING, "adam, adamw: decay of the squared gradient's average")  \
+    X(EPS, "eps", 0, "X", "eps", T, TRAINING, "adam, adamw, rmsprop: added to the denominator")              \
+    X(ALPHA, "alpha", 0, "X", "alpha", T, TRAINING, "rmsprop: decay of the squared gradient's average")      \
+    X(CENTERED, "centered", 0, NULL, "centered", T, TRAINING,                                                \
+      "rmsprop: divide by the gradient's deviation instead of its size")                                     \
     X(SEED, "seed", 0, "N", "seed", T, TRAINING, "of the initial weights and the shuffling")                 \
     X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
     X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \

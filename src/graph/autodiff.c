@@ -132,43 +132,44 @@ int claret_build_between(struct claret_build *build, const struct claret_node *n
     return claret_build_add_tensor(build, name, CLARET_HOME_ARENA, dtype, shape);
 }
 
-/* The optimizer's state of a parameter, a view into the whole; -1: it has none. */
-static int state_of(struct claret_build *build, int param)
+int claret_build_state(struct claret_build *build, int slot, const char *name, int64_t first,
+                       struct claret_shape shape)
 {
     struct claret_graph *graph = build->graph;
-    if (param < 0 || graph->all_state < 0)
-        return -1;
-    struct claret_tensor of = graph->tensors[param];
-    const char *name = claret_build_name(build, "%s.momentum", of.name);
-    int state = claret_build_add_tensor(build, name, CLARET_HOME_STATE, of.dtype, of.shape);
+    const char *of = claret_build_name(build, "%s.state%d", name, slot);
+    int state = claret_build_add_tensor(build, of, CLARET_HOME_STATE, CLARET_DTYPE_F32, shape);
     graph->tensors[state].base = graph->all_state;
-    graph->tensors[state].base_offset = of.base_offset;
+    graph->tensors[state].base_offset = slot * build->update->stride + first;
     return state;
 }
 
 void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params,
                             int count)
 {
+    struct claret_tensor *tensors = build->graph->tensors;
     if (!build->options->fuse_update) {
         for (int i = 0; i < count; i++)
             if (params[i] >= 0)
                 node->out[node->out_count++] = claret_build_grad(build, params[i]);
         return;
     }
-    node->update = build->sgd;
+    node->update = build->update;
     for (int i = 0; i < count; i++) {
         claret_build_input(node, params[i]);
         if (params[i] >= 0) {
             node->out[node->out_count++] = params[i];
-            build->graph->tensors[params[i]].updated = true;
+            tensors[params[i]].updated = true;
         }
     }
-    for (int i = 0; i < count; i++) {
-        int state = state_of(build, params[i]);
-        claret_build_input(node, state);
-        if (state >= 0)
-            node->out[node->out_count++] = state;
-    }
+    for (int slot = 0; slot < build->update->slots; slot++)
+        for (int i = 0; i < count; i++) {
+            const struct claret_tensor *param = params[i] >= 0 ? &tensors[params[i]] : NULL;
+            int state =
+                param ? claret_build_state(build, slot, param->name, param->base_offset, param->shape) : -1;
+            claret_build_input(node, state);
+            if (state >= 0)
+                node->out[node->out_count++] = state;
+        }
     claret_build_input(node, build->graph->step);
 }
 

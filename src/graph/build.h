@@ -22,7 +22,7 @@ struct claret_build {
     const struct claret_node *current; /* the node whose backward is being made */
     int input_uses;                    /* layers that read the network's input */
     int stage_slots;                   /* op/batch.h */
-    struct claret_attr *sgd;           /* the optimizer's attributes */
+    struct claret_update *update;      /* what the optimizer does */
     bool failed;                       /* out of memory, or a layer made more tensors than any may */
     bool too_large;                    /* a tensor was; the error is recorded */
 };
@@ -35,6 +35,9 @@ int claret_build_add_tensor(struct claret_build *build, const char *name, enum c
 /* A node outside the network text. */
 struct claret_node *claret_build_add_node(struct claret_build *build, const struct claret_op *op,
                                           const char *name, int layer, const struct claret_attr *attr);
+/* A view of the optimizer's state in `slot`, of the elements from `first` on. */
+int claret_build_state(struct claret_build *build, int slot, const char *name, int64_t first,
+                       struct claret_shape shape);
 /* The nodes of the spec's layers; the logits, or the losses where a fused op has them. */
 enum claret_status claret_build_layers(struct claret_build *build);
 /* Makes the gradient of a tensor that several nodes read, once all have given their parts. */

@@ -7,7 +7,7 @@
 
 #include "graph/build.h"
 #include "op/batch.h"
-#include "op/sgd.h"
+#include "op/update.h"
 
 /* More than any layer makes: outputs, parameters, and the gradients of both. */
 #define TENSORS_PER_LAYER (2 * (CLARET_MAX_IN + CLARET_MAX_OUT))
@@ -235,8 +235,8 @@ static enum claret_status add_sources(struct claret_build *build)
     if (build->options->training) {
         graph->all_grads =
             claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32, claret_shape1(0));
-        if (build->options->momentum != 0)
-            graph->all_state = claret_build_add_tensor(build, "momentum", CLARET_HOME_STATE, CLARET_DTYPE_F32,
+        if (claret_optimizer_slots(&build->options->optimizer) > 0)
+            graph->all_state = claret_build_add_tensor(build, "state", CLARET_HOME_STATE, CLARET_DTYPE_F32,
                                                        claret_shape1(0));
     }
     graph->input = claret_build_add_tensor(build, "input", CLARET_HOME_ARENA, CLARET_DTYPE_F32, shape);
@@ -255,9 +255,10 @@ static void size_whole_buffers(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
     const int whole[3] = {graph->all_params, graph->all_grads, graph->all_state};
+    const int copies[3] = {1, 1, claret_optimizer_slots(&build->options->optimizer)};
     for (int i = 0; i < 3; i++)
         if (whole[i] >= 0)
-            graph->tensors[whole[i]].shape = claret_shape1(build->param_elements);
+            graph->tensors[whole[i]].shape = claret_shape1(copies[i] * build->param_elements);
 }
 
 static void add_loss(struct claret_build *build)
@@ -295,12 +296,17 @@ static void add_update(struct claret_build *build, int64_t first, int64_t end)
         return;
     int params = part_of(build, graph->all_params, first, end - first);
     int grads = part_of(build, graph->all_grads, first, end - first);
-    int state = part_of(build, graph->all_state, first, end - first);
-    struct claret_node *sgd = claret_build_add_node(build, claret_op_find("sgd"), "update", -1, build->sgd);
-    memcpy(sgd->in, (int[]){params, grads, state, graph->step}, 4 * sizeof(int));
-    memcpy(sgd->out, (int[]){params, state}, 2 * sizeof(int));
-    sgd->in_count = 4;
-    sgd->out_count = state >= 0 ? 2 : 1;
+    struct claret_node *node = claret_build_add_node(build, claret_op_find("update"), "update", -1, NULL);
+    node->update = build->update;
+    node->out[node->out_count++] = params;
+    claret_build_input(node, params);
+    claret_build_input(node, grads);
+    for (int slot = 0; slot < build->update->slots; slot++) {
+        int state = claret_build_state(build, slot, "update", first, claret_shape1(end - first));
+        claret_build_input(node, state);
+        node->out[node->out_count++] = state;
+    }
+    claret_build_input(node, graph->step);
 }
 
 /* For each run of parameters that no other node updates: one, where there are none of these. */
@@ -325,13 +331,12 @@ static enum claret_status add_training(struct claret_build *build)
     if (graph->param_count == 0)
         return claret_spec_shape_error(graph->spec, -1, 0,
                                        "the network has no parameters: there is nothing to train");
-    build->sgd = claret_arena_alloc(&graph->arena, CLARET_SGD_ATTRS * sizeof *build->sgd);
-    if (!build->sgd)
+    build->update = claret_arena_alloc(&graph->arena, sizeof *build->update);
+    if (!build->update)
         return claret_no_memory();
-    build->sgd[CLARET_SGD_MOMENTUM].f = build->options->momentum;
-    build->sgd[CLARET_SGD_DAMPENING].f = build->options->dampening;
-    build->sgd[CLARET_SGD_WEIGHT_DECAY].f = build->options->weight_decay;
-    build->sgd[CLARET_SGD_NESTEROV].i[0] = build->options->nesterov;
+    *build->update = (struct claret_update){.optimizer = build->options->optimizer,
+                                            .slots = claret_optimizer_slots(&build->options->optimizer),
+                                            .stride = build->param_elements};
     if (graph->losses < 0)
         add_loss(build);
     CLARET_TRY(claret_build_backward(build));

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "op/op.h"
+#include "op/update.h"
 #include "spec/spec.h"
 
 struct claret_graph_options {
@@ -16,8 +17,7 @@ struct claret_graph_options {
     bool channels_last; /* ops that can work on images (N, H, W, C) do */
     bool f32_images;    /* batches come as float32, else uint8 */
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
-    double momentum, dampening, weight_decay;
-    bool nesterov;
+    struct claret_optimizer optimizer;
 };
 
 struct claret_graph {

@@ -17,12 +17,13 @@
 #define CLARET_STAGE_BYTES ((size_t)1 << 20)
 
 struct claret_stage_header {
-    uint32_t count;      /* true batch size */
-    float lr;            /* learning rate of this step */
-    uint32_t first;      /* 1: the optimizer's first step (momentum starts as the gradient) */
-    uint32_t reset_loss; /* 1: the loss window starts anew with this step */
-    uint32_t resident;   /* 1: the slot has numbers of images in the data set on the device */
-    uint32_t seed[2];    /* of what is drawn on the device: its low and its high half */
+    uint32_t count;                 /* true batch size */
+    float lr;                       /* learning rate of this step */
+    uint32_t first;                 /* 1: the optimizer's first step (momentum starts as the gradient) */
+    uint32_t reset_loss;            /* 1: the loss window starts anew with this step */
+    uint32_t resident;              /* 1: the slot has numbers of images in the data set on the device */
+    uint32_t seed[2];               /* of what is drawn on the device: its low and its high half */
+    float mean_scale, square_scale; /* claret_optimizer_corrections() */
 };
 
 struct claret_stage_layout {
@@ -64,6 +65,8 @@ enum claret_step_word {
     CLARET_STEP_LOSS,       /* float: of the last step */
     CLARET_STEP_BAD,        /* uint: 1 + the first step whose loss was not finite, 0: none */
     CLARET_STEP_SEED,       /* uint, two of them: low, high */
+    CLARET_STEP_MEAN_SCALE = CLARET_STEP_SEED + 2, /* float: … */
+    CLARET_STEP_SQUARE_SCALE,                      /* … Adam's corrections */
     CLARET_STEP_WORDS = 32
 };
 

@@ -3,7 +3,7 @@
 
 #include "op/conv2d.h"
 #include "op/conv2d_direct.h"
-#include "op/sgd.h"
+#include "op/update.h"
 
 #define MAX_PARTS 64
 #define ITEMS (1 << 14) /* as many as a large device wants at least */
@@ -101,7 +101,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_range3(call, weights + biases, chunks, 1, 64);
     cost(emit, &conv);
     if (!direct)
-        claret_sgd_emit_sum(emit, node, 0, 0, to, weights, biases, chunks);
+        claret_update_emit_sum(emit, node, 0, 0, to, weights, biases, chunks);
 }
 
 const struct claret_solver claret_conv_grouped = {

@@ -9,7 +9,7 @@
 
 #include "op/conv2d.h"
 #include "op/max_pool2d.h"
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op/vectors.h"
 
 #include <stdio.h>
@@ -223,8 +223,8 @@ enum { DW_PARAMS = 3 }; /* where in conv2d_relu_pool_dw's inputs what an update 
 
 static void gradient_defines(struct claret_kernel_call *call, const struct claret_node *node)
 {
-    claret_kernel_define(call, "HAS_BIAS", claret_sgd_gradient_bias(node, DW_PARAMS, 0));
-    claret_sgd_gradient_defines(call, node);
+    claret_kernel_define(call, "HAS_BIAS", claret_update_bias(node, DW_PARAMS, 0));
+    claret_update_defines(call, node);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -258,7 +258,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     for (int i = 0; i < 3; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, chunks > 1 ? parts : node->in[0], 0);
-    claret_sgd_gradient_arguments(call, node, DW_PARAMS, 0);
+    claret_update_arguments(call, node, DW_PARAMS, 0);
     claret_kernel_range3(call, (rows.k + tile - 1) / tile, rows.c * ((rows.r + tap_rows - 1) / tap_rows),
                          chunks, 1);
     claret_emit_cost(emit, flops(&rows), (double)(rows.n * per_image));
@@ -268,7 +268,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
         gradient_defines(call, node);
         claret_kernel_define(call, "CHUNKS", chunks);
         claret_kernel_tensor(call, parts, 0);
-        claret_sgd_gradient_arguments(call, node, DW_PARAMS, 0);
+        claret_update_arguments(call, node, DW_PARAMS, 0);
         claret_kernel_range(call, part, 16);
         claret_emit_cost(emit, (double)(chunks * part), 4.0 * (double)(chunks * part));
     }

@@ -6,7 +6,7 @@
 #include "op/conv2d_relu_pool.h"
 #include "op/conv2d_tiled.h"
 #include "op/max_pool2d.h"
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op/tiles.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ enum { DW_PARAMS = 3 }; /* where in conv2d_relu_pool_tiled_dw's inputs what an u
 
 static struct claret_tiled_conv dw_of(const struct claret_node *node, const struct claret_tensor *tensors)
 {
-    bool bias = claret_sgd_gradient_bias(node, DW_PARAMS, 0);
+    bool bias = claret_update_bias(node, DW_PARAMS, 0);
     return problem_of(node, tensors, node->in[2], node->in[1], bias ? node->out[1] : -1);
 }
 
@@ -145,10 +145,10 @@ static void direct_dw_emit(struct claret_emit *emit, const struct claret_node *n
     claret_kernel_define(call, "HAS_BIAS", tiled.bias >= 0);
     claret_kernel_define(call, "C", conv->c);
     claret_tiled_conv_defines(call, &tiled);
-    claret_sgd_gradient_defines(call, node);
+    claret_update_defines(call, node);
     for (int i = 0; i < 3; i++)
         claret_kernel_tensor(call, node->in[i], 0);
-    claret_sgd_gradient_arguments(call, node, DW_PARAMS, 0);
+    claret_update_arguments(call, node, DW_PARAMS, 0);
     claret_kernel_int(call, conv->n);
     claret_kernel_int(call, conv->k);
     claret_kernel_range3(call, conv->c * conv->r * conv->s + 1, conv->k, 1, 32);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op/tiles.h"
 
 #define MAX_PARTS 64
@@ -129,7 +129,7 @@ void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *no
     claret_kernel_int(call, tiling.chunk);
     claret_emit_cost(emit, flops(tiled), bytes(conv));
     if (!direct)
-        claret_sgd_emit_sum(emit, node, at, 0, to, weights, biases, tiling.chunks);
+        claret_update_emit_sum(emit, node, at, 0, to, weights, biases, tiling.chunks);
 }
 
 /* ---- conv2d's own nodes ---- */

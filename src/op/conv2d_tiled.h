@@ -19,8 +19,8 @@ bool claret_tiled_conv_fits(const struct claret_device_desc *device, const struc
 void claret_tiled_conv_defines(struct claret_kernel_call *call, const struct claret_tiled_conv *tiled);
 void claret_tiled_conv_forward(struct claret_emit *emit, const char *what,
                                const struct claret_tiled_conv *tiled);
-/* The gradients of weight and bias (`bias` there: wanted), or the update, of a node as claret_sgd_emit_sum()
- * takes it. */
+/* The gradients of weight and bias (`bias` there: wanted), or the update, of a node as
+ * claret_update_emit_sum() takes it. */
 void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *node, int at,
                           const struct claret_tiled_conv *tiled);
 

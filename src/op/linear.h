@@ -19,7 +19,7 @@ extern const struct claret_solver claret_linear_rows;
 extern const struct claret_solver claret_linear_loss_tiled, claret_linear_backward_gemm;
 
 /* The tensors of a linear_backward node; -1: not there. `params` and `first` as
- * claret_sgd_gradient_arguments() takes them. */
+ * claret_update_arguments() takes them. */
 struct claret_linear_backward {
     int dy, x, weight, bias, dx, params, first;
 };

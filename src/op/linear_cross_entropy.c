@@ -4,7 +4,7 @@
  * where it is wanted, then the gradients of weight and bias, or what the update changes. dx is made with the
  * weights as they were. */
 #include "op/linear.h"
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op/vectors.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
 }
 
 /* linear_backward's inputs: dy, x, weight, bias, then with an update (again) params, state, step. */
-enum { DY, X, WEIGHT, BIAS, PARAMS, STATE = PARAMS + 2, STEP = STATE + 2 };
+enum { DY, X, WEIGHT, BIAS, PARAMS };
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
@@ -185,9 +185,7 @@ const struct claret_solver claret_linear_rows = {.name = "rows",
 
 struct claret_linear_backward claret_linear_backward_of(const struct claret_node *node)
 {
-    bool bias = node->in[BIAS] >= 0, update = node->update != NULL;
-    int params = update ? 2 + (node->in[STATE] >= 0) + (node->in[STATE + 1] >= 0) - !bias : 1 + bias;
-    int first = node->out_count > params;
+    int first = node->out_count > claret_update_outputs(node, node->in[BIAS] >= 0);
     return (struct claret_linear_backward){.dy = node->in[DY],
                                            .x = node->in[X],
                                            .weight = node->in[WEIGHT],
@@ -211,12 +209,12 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
     defines(call, &problem, bias, claret_emit_tunable(emit, "IMAGES", normal));
     size_defines(call, &problem);
     claret_kernel_define(call, "HAS_DX", dx >= 0);
-    claret_sgd_gradient_defines(call, node);
+    claret_update_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
     claret_kernel_tensor(call, node->in[X], 0);
     claret_kernel_tensor(call, node->in[WEIGHT], 0);
     claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
-    claret_sgd_gradient_arguments(call, node, PARAMS, first);
+    claret_update_arguments(call, node, PARAMS, first);
     int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
     int64_t items = BACKWARD_ITEMS * (int64_t)device->compute_units;
     items = items > vectors ? vectors : items;

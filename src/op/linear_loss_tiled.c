@@ -1,7 +1,7 @@
 /* The last, fully connected layer with the loss, on GPUs: forward by cl/linear_loss_tiled.cl, backward by
  * GEMMs. */
 #include "op/linear.h"
-#include "op/sgd.h"
+#include "op/update.h"
 #include "op/tiles.h"
 
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
         claret_kernel_range(call, o, 64);
         claret_emit_cost(emit, (double)(n * o), 4.0 * (double)(n * o));
     }
-    claret_sgd_emit_sum(emit, node, in.params, in.first, sums, weights, biases, 1);
+    claret_update_emit_sum(emit, node, in.params, in.first, sums, weights, biases, 1);
 }
 
 const struct claret_solver claret_linear_loss_tiled = {

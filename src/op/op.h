@@ -17,8 +17,8 @@
 #include "op/tunable.h"
 #include "spec/schema.h"
 
-#define CLARET_MAX_IN 10
-#define CLARET_MAX_OUT 6
+#define CLARET_MAX_IN 13
+#define CLARET_MAX_OUT 9
 #define CLARET_MAX_CHAIN 3 /* layers that one node may stand for */
 
 enum claret_dtype { CLARET_DTYPE_F32, CLARET_DTYPE_I32, CLARET_DTYPE_U8 };
@@ -39,7 +39,7 @@ enum claret_layout_rule {
 enum claret_home {
     CLARET_HOME_PARAMS,  /* one buffer with all parameters */
     CLARET_HOME_GRADS,   /* their gradients, in the same order at the same offsets */
-    CLARET_HOME_STATE,   /* optimizer state (momentum), likewise */
+    CLARET_HOME_STATE,   /* the optimizer's state: slots, each likewise */
     CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
     CLARET_HOME_TABLE,   /* constants of the session: the normalisation table */
@@ -62,16 +62,16 @@ struct claret_tensor {
     bool updated;        /* parameters: the node that makes the gradient applies the update itself */
 };
 
+struct claret_update;
 struct claret_node {
     const struct claret_op *op;
     const char *name; /* "conv1", "conv1.dw" */
     int layer;        /* index in the network text, -1: none */
     const struct claret_attr *attr;
     const struct claret_attr
-        *chain[CLARET_MAX_CHAIN - 1]; /* of the layers behind the first in a fused node */
-    const struct claret_attr
-        *update;           /* sgd's (op/sgd.h): the node updates its parameters; NULL: it gives gradients */
-    int in[CLARET_MAX_IN]; /* tensor ids; -1: an optional one that is not there (a bias) */
+        *chain[CLARET_MAX_CHAIN - 1];   /* of the layers behind the first in a fused node */
+    const struct claret_update *update; /* op/update.h; NULL: the node gives gradients */
+    int in[CLARET_MAX_IN];              /* tensor ids; -1: an optional one that is not there (a bias) */
     int out[CLARET_MAX_OUT];
     int in_count, out_count;
 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "op/gemm.h"
-#include "op/sgd.h"
+#include "op/update.h"
 
 static const char *const dtypes[] = {"f32", "i32", "u8"};
 
@@ -62,11 +62,12 @@ void claret_problem_key(const struct claret_problem *problem, struct claret_text
     write_attributes(node->attr, text);
     for (int i = 0; i < CLARET_MAX_CHAIN - 1; i++)
         write_attributes(node->chain[i], text);
-    const struct claret_attr *sgd = strcmp(node->op->name, "sgd") == 0 ? node->attr : node->update;
-    if (sgd) {
-        bool momentum = sgd[CLARET_SGD_MOMENTUM].f != 0, nesterov = sgd[CLARET_SGD_NESTEROV].i[0];
-        claret_text_add(text, " update=sgd%s%s", momentum ? "+momentum" : "", nesterov ? "+nesterov" : "");
-    }
+    if (!node->update)
+        return;
+    static const char *const kinds[] = {"sgd", "adam", "adamw", "rmsprop"};
+    const struct claret_optimizer *optimizer = &node->update->optimizer;
+    claret_text_add(text, " update=%s%s%s%s", kinds[optimizer->kind], optimizer->centered ? "+centered" : "",
+                    optimizer->momentum != 0 ? "+momentum" : "", optimizer->nesterov ? "+nesterov" : "");
 }
 
 void claret_gemm_key(const struct claret_gemm_call *gemm, struct claret_text *text)

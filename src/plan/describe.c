@@ -60,7 +60,7 @@ static enum claret_status bytes_on(const struct claret_spec *spec, int batch, en
     device.compute_units = UNITS;
     struct claret_graph_options options = {.batch = batch,
                                            .training = true,
-                                           .momentum = 0.9,
+                                           .optimizer.momentum = 0.9,
                                            .fuse = vectors || tiles,
                                            .fuse_update = vectors || tiles,
                                            .tiles = tiles,

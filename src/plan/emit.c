@@ -5,8 +5,9 @@
 
 #include "op/gemm.h"
 
-#define SHORT_ROUNDS 32768 /* half of what llvmpipe allows a work-item: not all that a loop does is counted  \
-                            */
+#define SHORT_ROUNDS                                                                                         \
+    32768 /* half of what llvmpipe allows a work-item: not all that a loop does is counted                   \
+           */
 
 static void fail(struct claret_emit *emit, enum claret_status status)
 {

@@ -5,7 +5,7 @@
 #include "op/conv2d.h"
 #include "op/max_pool2d.h"
 #include "ref/ref.h"
-#include "ref/sgd.h"
+#include "ref/update.h"
 
 #define NONE 255
 

@@ -5,7 +5,8 @@
 
 #include "op/batch.h"
 #include "ref/ref.h"
-#include "ref/sgd.h"
+#include "op/update.h"
+#include "ref/update.h"
 
 static double *make(int64_t count)
 {
@@ -66,10 +67,7 @@ static void backward(const struct claret_node *node, const struct claret_tensor 
 {
     const int64_t *weight = tensors[node->in[2]].shape.dim;
     bool bias = in[3] != NULL;
-    int params = 1 + bias;
-    if (node->update)
-        params += (in[6] != NULL) + (in[7] != NULL);
-    int first = node->out_count > params;
+    int first = node->out_count > claret_update_outputs(node, bias);
     double *dweight = make(weight[0] * weight[1]), *dbias = make(weight[0]);
     struct claret_tensor local[3] = {tensors[node->in[0]], tensors[node->in[2]], tensors[node->in[1]]};
     struct claret_node dx = {.attr = node->attr, .in = {0, 1}, .out = {2}, .in_count = 2, .out_count = 1};

@@ -11,9 +11,10 @@
 #define GROUP 64 /* largest work-group tried; cl/probe.cl has room for it */
 #define GROUPS 3
 #define ITEMS_MAX (GROUP * GROUPS)
-#define SHIFT 3          /* elements before a tensor's start, to try offsets */
-#define ROUNDS (1 << 17) /* of a loop: llvmpipe ends an item's loops after 65535 of them, whatever they say  \
-                          */
+#define SHIFT 3 /* elements before a tensor's start, to try offsets */
+#define ROUNDS                                                                                               \
+    (1 << 17) /* of a loop: llvmpipe ends an item's loops after 65535 of them, whatever they say             \
+               */
 #define LOG_LINES 4
 #define LOG_BYTES 400
 

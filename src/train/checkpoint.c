@@ -1,4 +1,5 @@
 #include "train/checkpoint.h"
+#include "train/optimizer.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -70,8 +71,9 @@ static json_t *options_json(const struct claret_options *options)
 {
     json_t *object = json_object();
     for (size_t i = 0; claret_options_key(i); i++)
-        json_object_set_new(object, claret_options_key(i),
-                            json_string(claret_options_get(options, claret_options_key(i))));
+        if (claret_optimizer_takes(options, claret_options_key(i)))
+            json_object_set_new(object, claret_options_key(i),
+                                json_string(claret_options_get(options, claret_options_key(i))));
     return object;
 }
 

@@ -11,6 +11,7 @@
 #include "op/tiles.h"
 #include "op/vectors.h"
 #include "rt/devices.h"
+#include "train/optimizer.h"
 
 /* Images evaluated at once, where memory allows: enough to fill a device, few enough to cost little memory.
  */
@@ -50,10 +51,7 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .tiles = tiles,
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
-                                         .momentum = options->momentum,
-                                         .dampening = options->dampening,
-                                         .weight_decay = options->weight_decay,
-                                         .nesterov = options->nesterov};
+                                         .optimizer = claret_optimizer_of(options)};
 }
 
 static struct claret_graph_options graph_options(const struct claret_session *session,

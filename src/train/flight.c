@@ -129,6 +129,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
         .reset_loss = engine->graph->training && session->reset_loss,
         .resident = engine->graph->data >= 0,
         .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
+    claret_optimizer_corrections(&session->optimizer, session->steps + 1, &header.mean_scale,
+                                 &header.square_scale);
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;

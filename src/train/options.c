@@ -123,7 +123,8 @@ enum claret_status claret_options_create(struct claret_options **options)
         return claret_fail(CLARET_INVALID, "claret_options_create: options is NULL");
     struct claret_options *made = calloc(1, sizeof(*made));
     enum claret_status status = CLARET_OK;
-    if (!made || !(made->texts = calloc(ROW_COUNT, sizeof(*made->texts)))) {
+    if (!made || !(made->texts = calloc(ROW_COUNT, sizeof(*made->texts))) ||
+        !(made->given = calloc(ROW_COUNT, sizeof(*made->given)))) {
         status = claret_no_memory();
         goto failed;
     }
@@ -143,6 +144,7 @@ void claret_options_destroy(struct claret_options *options)
     for (size_t i = 0; options->texts && i < ROW_COUNT; i++)
         free(options->texts[i]);
     free(options->texts);
+    free(options->given);
     free(options);
 }
 
@@ -152,12 +154,29 @@ enum claret_status claret_options_set(struct claret_options *options, const char
     if (!options || !key || !value)
         return claret_fail(CLARET_INVALID, "claret_options_set: options, key and value must not be NULL");
     const struct option_row *row = find_row(key);
-    if (row)
-        return set_row(options, row, value);
+    if (row) {
+        CLARET_TRY(set_row(options, row, value));
+        options->given[row - rows] = true;
+        return CLARET_OK;
+    }
     int near = claret_nearest(key, next_key, NULL);
     if (near < 0)
         return claret_fail(CLARET_NOT_FOUND, "there is no option '%s'", key);
     return claret_fail(CLARET_NOT_FOUND, "there is no option '%s'; did you mean '%s'?", key, rows[near].key);
+}
+
+bool claret_options_given(const struct claret_options *options, const char *key)
+{
+    const struct option_row *row = find_row(key);
+
+    return row && options->given[row - rows];
+}
+
+enum claret_status claret_options_default(struct claret_options *options, const char *key, const char *value)
+{
+    const struct option_row *row = find_row(key);
+
+    return row ? set_row(options, row, value) : CLARET_INTERNAL;
 }
 
 const char *claret_options_get(const struct claret_options *options, const char *key)
@@ -194,6 +213,8 @@ enum claret_status claret_options_copy(const struct claret_options *options, str
 
     for (size_t i = 0; status == CLARET_OK && i < ROW_COUNT; i++)
         status = set_row(made, &rows[i], options->texts[i]);
+    if (status == CLARET_OK)
+        memcpy(made->given, options->given, ROW_COUNT * sizeof(*made->given));
     if (status != CLARET_OK) {
         claret_options_destroy(made);
         return status;

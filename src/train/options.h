@@ -40,10 +40,16 @@
     X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
     X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \
     X("early-stopping", early_stopping, INT, "0", 0, 1 << 30)                                                \
+    X("optimizer", optimizer, TEXT, "sgd", 0, 0)                                                             \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
     X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \
     X("nesterov", nesterov, SWITCH, "false", 0, 0)                                                           \
+    X("beta1", beta1, REAL, "0.9", 0, 0.999999999)                                                           \
+    X("beta2", beta2, REAL, "0.999", 0, 0.999999999)                                                         \
+    X("eps", eps, REAL, "1e-8", 0, 1000000000.0)                                                             \
+    X("alpha", alpha, REAL, "0.99", 0, 1)                                                                    \
+    X("centered", centered, SWITCH, "false", 0, 0)                                                           \
     X("log-every", log_every, INT, "2000", 1, 1 << 30)                                                       \
     X("workers", workers, INT, "2", 0, 256)                                                                  \
     X("seed", seed, INT, "0", 0, 9.007199254740992e15)                                                       \
@@ -79,7 +85,12 @@ struct claret_options {
     CLARET_OPTION_LIST(X)
 #undef X
     char **texts; /* each option's value as text, in the table's order; TEXT fields point here */
+    bool *given;  /* which of them were set */
 };
+
+bool claret_options_given(const struct claret_options *options, const char *key);
+/* Sets what counts as not given. */
+enum claret_status claret_options_default(struct claret_options *options, const char *key, const char *value);
 
 /* What no single value tells: options that exclude each other. CLARET_INVALID. */
 enum claret_status claret_options_check(const struct claret_options *options);

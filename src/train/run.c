@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "train/checkpoint.h"
+#include "train/optimizer.h"
 #include "train/options.h"
 
 #define RUNS "runs"
@@ -179,8 +180,8 @@ static enum claret_status make_numbered(const char *name, char **folder)
 
 /* One section, one option a line, as INI readers take it. Where it replaces an earlier run's, it waits until
  * that run's other files are replaced too: a training that comes to nothing leaves them with their own
- * options. */
-static enum claret_status write_config(const struct claret_options *options, struct claret_run *run)
+ * options. What the optimizer does not take is left out. */
+static enum claret_status write_options(const struct claret_options *options, struct claret_run *run)
 {
     char *path = claret_path_join(run->folder, config_name);
     const char *file;
@@ -193,8 +194,9 @@ static enum claret_status write_config(const struct claret_options *options, str
     run->waiting = true;
     fprintf(run->config.stream, "# claret %s\n[train]\n", claret_version());
     for (size_t i = 0; claret_options_key(i); i++) {
-        const char *value = claret_options_get(options, claret_options_key(i));
-        fprintf(run->config.stream, "%s =%s%s\n", claret_options_key(i), value[0] ? " " : "", value);
+        const char *key = claret_options_key(i), *value = claret_options_get(options, key);
+        if (claret_optimizer_takes(options, key))
+            fprintf(run->config.stream, "%s =%s%s\n", key, value[0] ? " " : "", value);
     }
     if (fflush(run->config.stream) != 0 || ferror(run->config.stream))
         return claret_fail(CLARET_IO, "%s cannot be written: %s", run->config.path, strerror(errno));
@@ -202,6 +204,18 @@ static enum claret_status write_config(const struct claret_options *options, str
         return CLARET_OK;
     run->waiting = false;
     return claret_file_commit(&run->config);
+}
+
+static enum claret_status write_config(const struct claret_options *options, struct claret_run *run)
+{
+    struct claret_options *in_force = NULL;
+
+    CLARET_TRY(claret_options_copy(options, &in_force));
+    enum claret_status status = claret_optimizer_resolve(in_force);
+    if (status == CLARET_OK)
+        status = write_options(in_force, run);
+    claret_options_destroy(in_force);
+    return status;
 }
 
 /* `text`: what it begins with. */

@@ -9,6 +9,7 @@
 #include "data/augment.h"
 #include "base/text.h"
 #include "train/engine.h"
+#include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/weights.h"
 
@@ -227,12 +228,14 @@ enum claret_status claret_session_create(const struct claret_network *network,
     claret_error_clear();
     if (!network || !options || !dataset || !result)
         return claret_fail(CLARET_INVALID, "claret_session_create: an argument is NULL");
-    CLARET_TRY(claret_options_check(options));
     struct claret_session *session = calloc(1, sizeof *session);
     if (!session)
         return claret_no_memory();
     enum claret_status status;
     CLARET_GOTO(fail, claret_options_copy(options, &session->options));
+    CLARET_GOTO(fail, claret_optimizer_resolve(session->options));
+    CLARET_GOTO(fail, claret_options_check(session->options));
+    session->optimizer = claret_optimizer_of(session->options);
     CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
     CLARET_GOTO(fail, fill(session, dataset, training));
     *result = session;

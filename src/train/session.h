@@ -7,6 +7,7 @@
 #include "data/data.h"
 #include "graph/network.h"
 #include "op/batch.h"
+#include "op/update.h"
 #include "rt/rt.h"
 #include "train/choices.h"
 #include "train/options.h"
@@ -53,6 +54,7 @@ struct claret_weights_list;
 
 struct claret_session {
     struct claret_options *options;
+    struct claret_optimizer optimizer;
     struct claret_network *network;
     struct claret_choices choices;
     struct claret_rt *rt;

@@ -11,8 +11,14 @@
     X(max_alloc) X(mem_align) X(max_work_group) X(max_item[0]) X(max_item[1]) X(max_item[2]) X(float_width)
 #define DEVICE_FLAGS(X) X(fp16) X(fp64) X(subgroups) X(unified) X(clblast)
 
-#define GRAPH_FLAGS(X) X(training) X(fuse) X(tiles) X(fuse_update) X(channels_last) X(f32_images) X(nesterov)
-#define GRAPH_REALS(X) X(momentum) X(dampening) X(weight_decay)
+#define GRAPH_FLAGS(X)                                                                                       \
+    X(training)                                                                                              \
+    X(fuse) X(tiles) X(fuse_update) X(channels_last) X(f32_images) X(optimizer.nesterov) X(optimizer.centered)
+#define GRAPH_REALS(X)                                                                                       \
+    X(optimizer.momentum)                                                                                    \
+    X(optimizer.dampening)                                                                                   \
+    X(optimizer.weight_decay)                                                                                \
+    X(optimizer.beta1) X(optimizer.beta2) X(optimizer.eps) X(optimizer.alpha)
 
 json_t *claret_device_to_json(const struct claret_device_desc *device)
 {
@@ -49,6 +55,7 @@ json_t *claret_graph_options_to_json(const struct claret_graph_options *options)
 {
     json_t *json = json_object();
     json_object_set_new(json, "batch", json_integer(options->batch));
+    json_object_set_new(json, "optimizer", json_integer(options->optimizer.kind));
 #define X(field) json_object_set_new(json, #field, json_boolean(options->field));
     GRAPH_FLAGS(X)
 #undef X
@@ -61,6 +68,8 @@ json_t *claret_graph_options_to_json(const struct claret_graph_options *options)
 void claret_graph_options_from_json(const json_t *json, struct claret_graph_options *options)
 {
     *options = (struct claret_graph_options){.batch = json_integer_value(json_object_get(json, "batch"))};
+    options->optimizer.kind =
+        (enum claret_optimizer_kind)json_integer_value(json_object_get(json, "optimizer"));
 #define X(field) options->field = json_is_true(json_object_get(json, #field));
     GRAPH_FLAGS(X)
 #undef X

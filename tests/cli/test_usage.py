@@ -107,7 +107,7 @@ class Grammar(harness.Case):
         self.accepted("train", "-b8", "-j1", "-ox", "-qvb8")
 
     def test_abbreviations(self):
-        self.accepted("train", "--batch=8", "--ep", "1", "--mom", "0.5")
+        self.accepted("train", "--batch=8", "--epo", "1", "--mom", "0.5")
         self.accepted("train", "--dat", "shapes")  # --data and --data-path are the same
         self.refused("train", "--no-", code=2, says=["--no-shuffle", "--no-cache", "--no-progress"])
         self.refused("train", "--limit=3", code=2, says="--limit-train --limit-test")

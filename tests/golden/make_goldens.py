@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the golden files beside it: trainings by PyTorch that tests/test_golden.c repeats.
 
-    pip install -r requirements.txt && python3 make_goldens.py [--verify]
+    pip install -r requirements.txt && python3 make_goldens.py [--verify] [NAME...]
 
 Only needed to make the files again; the tests read them. Each golden is three files:
 NAME.net          the network text; its layers' names are those of the state dict
@@ -78,7 +78,15 @@ GOLDENS = {
                  dict(batch=5, lr=0.02, momentum=0.9, weight_decay=0.005, dampening=0.0, nesterov=True, steps=60)),
     "dampening": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                   dict(batch=5, lr=0.05, momentum=0.85, weight_decay=0.002, dampening=0.3, nesterov=False, steps=60)),
+    "adam": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, optimizer="adam", lr=0.002, weight_decay=0.01, steps=50)),
+    "adamw": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+              dict(batch=5, optimizer="adamw", lr=0.003, beta1=0.8, beta2=0.99, eps=1e-6, weight_decay=0.1, steps=50)),
+    "rmsprop": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                dict(batch=5, optimizer="rmsprop", lr=0.0005, alpha=0.9, eps=1e-4, momentum=0.5, centered=True, steps=50)),
 }
+# What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
+OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2")
 
 
 def draw(shape, classes, seed):
@@ -100,9 +108,10 @@ def train(model, images, labels, settings, dtype):
     model.to(dtype)
     # What torchvision's ToTensor and Normalize(0.5, 0.5) compute, rounded in the same places.
     inputs = ((images.to(dtype) / 255) - 0.5) / 0.5
-    optimizer = torch.optim.SGD(model.parameters(), lr=settings["lr"], momentum=settings["momentum"],
-                                weight_decay=settings["weight_decay"], dampening=settings["dampening"],
-                                nesterov=settings["nesterov"])
+    arguments = {key: value for key, value in settings.items() if key not in OTHERS}
+    if "beta1" in settings:
+        arguments["betas"] = settings["beta1"], settings["beta2"]
+    optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](model.parameters(), **arguments)
     losses, at = [], 0
     for _ in range(settings["steps"]):
         end = min(at + settings["batch"], len(images))
@@ -150,7 +159,7 @@ def make(name, verify):
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for name in GOLDENS:
+    for name in [name for name in sys.argv[1:] if name != "--verify"] or GOLDENS:
         make(name, "--verify" in sys.argv[1:])
 
 
