@@ -333,9 +333,9 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
 typedef void (*claret_on_test)(void *user, int epoch, double loss, double accuracy, int best);
 CLARET_API void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks,
                                                 claret_on_test test);
-/* Trainings test on this data set after every `val-every` epochs; it must stay until they end. NULL: none. The
- * run's folder gets validation.csv and best.safetensors, a checkpoint, by the option best-by; training ends
- * early by early-stopping. */
+/* Trainings test on this data set after every `val-every` epochs; it must stay until they end. NULL: none.
+ * The run's folder gets validation.csv and best.safetensors, a checkpoint, by the option best-by; training
+ * ends early by early-stopping. */
 CLARET_API enum claret_status claret_session_validate(struct claret_session *session,
                                                       const struct claret_dataset *dataset);
 

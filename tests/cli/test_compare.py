@@ -155,7 +155,7 @@ class Tool(harness.Case):
                          [("my", 1), ("my", 3)])
         self.write("my.net", "input 1 4 4\nflatten\nlinear out_feature=3\n")
         done = self.compare(self.frameworks(torch=[1]), self.bench([2]), "--model", "my.net", code=1)
-        self.assertIn("my.net:3: linear: 'out_feature=3'", done.stderr)
+        self.assertIn("my.net:3:8: linear has no key 'out_feature'", done.stderr)
 
     def test_one_framework(self):
         python = self.frameworks(torch=[100])
@@ -313,24 +313,25 @@ class Networks(harness.Case):
             # a comment
             block pair(channels)
               a = conv2d out_channels=channels kernel_size=3,5 padding=1,2 stride=2,1 bias=False # another
-              max_pool2d kernel_size=2
+              pool = max_pool2d kernel_size=2,1 stride=1
               relu from=a
+              avg_pool2d kernel_size=2,1 stride=1
             end
 
             input 2 9 7
             one = pair channels=3
-            add from=one.a,one
+            add from=one.pool,one
             flatten
-            linear out_features=4 in_features=105
+            max = linear out_features=4 in_features=84
             """)
-        conv, pool, relu, add, flat, linear = net["layers"]
+        conv, pool, relu, _, add, flat, linear = net["layers"]
         self.assertEqual((conv["kernel_size"], conv["padding"], conv["stride"], conv["dilation"], conv["bias"]),
                          ([3, 5], [1, 2], [2, 1], [1, 1], False))
-        self.assertEqual((conv["shape"], pool["shape"], pool["stride"]), ([3, 5, 7], [3, 2, 3], [2, 2]))
-        self.assertEqual((relu["from"], relu["name"], flat["shape"], net["classes"]), ([0], "one.relu1", [105], 4))
-        self.assertEqual((add["from"], linear["in"]), ([0, 2], [105]))
+        self.assertEqual((conv["shape"], pool["shape"], pool["stride"]), ([3, 5, 7], [3, 4, 7], [1, 1]))
+        self.assertEqual((relu["from"], relu["name"], flat["shape"], net["classes"]), ([0], "one.relu1", [84], 4))
+        self.assertEqual((add["from"], linear["in"]), ([1, 3], [84]))
         names = [name for name, *_ in self.network.parameters(net)]
-        self.assertEqual(names, ["one.a.weight", "linear1.weight", "linear1.bias"])
+        self.assertEqual(names, ["one.a.weight", "max.weight", "max.bias"])
 
     def test_dropout(self):
         text = "input 1 4 4\ndropout p=0.5 # half\nlast.drop = dropout\n# dropout p=1\nflatten\n"
@@ -379,12 +380,19 @@ class Counting(harness.Case):
         labels = tensors.little_endian("I64", [])
         labels.frombytes(data)
         self.assertEqual((kind, shape, set(labels)), ("I64", [1000], set(range(10))))
-        tensors.write_weights(path, [("b", [2], 0.5), ("a", [3, 2], 0.1)], seed=1)
+        parameters = [("b", "F32", [20], 1, 0.5), ("a", "F32", [3, 20], 0, 0.1), ("n", "I64", [], 0, 0)]
+        tensors.write_weights(path, parameters, seed=1)
         with open(path, "rb") as file:
             first = file.read()
-        self.assertEqual(list(tensors.read(path)), ["a", "b"])
+        content = tensors.read(path)
+        self.assertEqual(list(content), ["a", "b", "n"])
+        for name, low, high in (("a", -0.1, 0.1), ("b", 0.5, 1.5)):  # each within its own bound
+            values = tensors.little_endian("F32", [])
+            values.frombytes(content[name][2])
+            self.assertTrue(all(low <= value <= high for value in values))
+            self.assertGreater(max(values) - min(values), 0.7 * (high - low))
         self.assertEqual(int.from_bytes(first[:8], "little") % 8, 0)
-        tensors.write_weights(path, [("b", [2], 0.5), ("a", [3, 2], 0.1)], seed=1)
+        tensors.write_weights(path, parameters, seed=1)
         with open(path, "rb") as file:
             self.assertEqual(file.read(), first)
 

@@ -69,6 +69,13 @@ class Resume(harness.Case):
         self.assertEqual(self.files("run"), ["checkpoint-00000868.safetensors", "checkpoint-00000875.safetensors",
                                              "config.ini", "log.csv", "weights.safetensors"])
 
+    def test_killed_with_adam(self):
+        """Its averages, and the number of steps that corrects them."""
+        words = ["--optimizer", "adamw", "--lr", "0.01"]
+        expected = self.whole(*words)
+        self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--checkpoint-every", "15"))
+        self.check(self.run_claret("train", "--resume", "run"), "run", expected)
+
     def test_stopped(self):
         """A signal leaves a checkpoint, wherever the training stands; other threads are as good."""
         expected = self.whole()
