@@ -91,6 +91,8 @@ class Tool(harness.Case):
 
     def tool(self, *words, code=0):
         script = os.path.join(harness.source, "tools", "compare_frameworks.py")
+        if "--claret" not in words:  # the one that these libraries are of
+            words += ("--claret", harness.claret)
         done = subprocess.run([sys.executable, script, *words], cwd=self.folder, env=self.env, timeout=120,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
