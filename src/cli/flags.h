@@ -98,6 +98,8 @@ enum cli_group {
     X(CHECKPOINT_KEEP, "checkpoint-keep", 0, "K", "checkpoint-keep", T, RUN, "checkpoints that stay")        \
     X(INIT, "init", 0, "FILE", "init", T, DATA,                                                              \
       "start from these weights (safetensors) instead of random ones")                                       \
+    X(RESET, "reset", 0, "NAME,...", "reset", T, DATA,                                                       \
+      "begin these layers or tensors anew, whatever the --init file has of them (patterns as in a shell)")   \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
     X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TESP, TRAINING, "images in a step")                  \

@@ -350,6 +350,7 @@ enum claret_status claret_checkpoint_options(const struct claret_checkpoint *che
         CLARET_TRY(claret_options_set(options, key, json_string_value(value)));
     }
     CLARET_TRY(claret_options_set(options, "init", "")); /* that is long past */
+    CLARET_TRY(claret_options_set(options, "reset", ""));
     return claret_options_set(options, "out", checkpoint->folder);
 }
 

@@ -198,6 +198,10 @@ enum claret_status claret_options_check(const struct claret_options *options)
             CLARET_INVALID,
             "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
             options->momentum, options->dampening);
+    if (options->reset[0] && !options->init[0])
+        return claret_fail(CLARET_INVALID,
+                           "reset names what is not taken from the weights of init, and there are "
+                           "none");
     struct claret_keeping keeping;
     CLARET_TRY(claret_keeping_init(options, NULL, &keeping));
     struct claret_validation validation;

@@ -5,123 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "data/augment.h"
 #include "base/text.h"
 #include "train/engine.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/weights.h"
-
-/* ---- parameters ---- */
-
-static const struct claret_graph *graph_of(const struct claret_session *session)
-{
-    return session->train.graph ? session->train.graph : session->eval.graph;
-}
-
-/* Parameters, then buffers: what a weights file holds. */
-static int saved_count(const struct claret_graph *graph)
-{
-    return graph->param_count + graph->buffer_count;
-}
-
-static int saved_tensor(const struct claret_graph *graph, int index)
-{
-    return index < graph->param_count ? graph->params[index] : graph->buffers[index - graph->param_count];
-}
-
-static const struct claret_plan *plan_of(const struct claret_session *session)
-{
-    return session->train.plan ? session->train.plan : session->eval.plan;
-}
-
-static const struct claret_place *place_of(const struct claret_session *session, size_t index)
-{
-    return &plan_of(session)->places[saved_tensor(graph_of(session), (int)index)];
-}
-
-static enum claret_status list_weights(struct claret_session *session)
-{
-    const struct claret_graph *graph = graph_of(session);
-    session->weights = calloc((size_t)saved_count(graph) + 1, sizeof *session->weights);
-    if (!session->weights)
-        return claret_no_memory();
-    for (int i = 0; i < saved_count(graph); i++) {
-        const struct claret_tensor *tensor = &graph->tensors[saved_tensor(graph, i)];
-        session->weights[i] = (struct claret_weight){
-            .name = tensor->name, .shape = tensor->shape, .integer = tensor->dtype == CLARET_DTYPE_I32};
-    }
-    return CLARET_OK;
-}
-
-/* On the device integers are int32, on the host floats. */
-static void convert(float *values, size_t count, bool to_device)
-{
-    for (size_t i = 0; i < count; i++) {
-        int32_t integer;
-        float value;
-        if (to_device) {
-            integer = (int32_t)values[i];
-            memcpy(&values[i], &integer, sizeof integer);
-        } else {
-            memcpy(&integer, &values[i], sizeof integer);
-            value = (float)integer;
-            memcpy(&values[i], &value, sizeof value);
-        }
-    }
-}
-
-enum claret_status claret_session_read_tensor(struct claret_session *session, int tensor, float *values)
-{
-    const struct claret_tensor *of = &graph_of(session)->tensors[tensor];
-    const struct claret_place *place = &plan_of(session)->places[tensor];
-    CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset, place->bytes, values));
-    if (of->dtype == CLARET_DTYPE_I32)
-        convert(values, (size_t)claret_shape_count(&of->shape), false);
-    return CLARET_OK;
-}
-
-enum claret_status claret_session_write_tensor(struct claret_session *session, int tensor, float *values)
-{
-    const struct claret_tensor *of = &graph_of(session)->tensors[tensor];
-    const struct claret_place *place = &plan_of(session)->places[tensor];
-    if (of->dtype == CLARET_DTYPE_I32)
-        convert(values, (size_t)claret_shape_count(&of->shape), true);
-    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes, values);
-}
-
-static enum claret_status read_weight(struct claret_session *session, size_t index, float *values)
-{
-    return claret_session_read_tensor(session, saved_tensor(graph_of(session), (int)index), values);
-}
-
-/* `values` may be changed. */
-static enum claret_status write_weight(struct claret_session *session, size_t index, float *values)
-{
-    return claret_session_write_tensor(session, saved_tensor(graph_of(session), (int)index), values);
-}
-
-static enum claret_status initialise(struct claret_session *session)
-{
-    const struct claret_graph *graph = graph_of(session);
-    for (int i = 0; i < saved_count(graph); i++) {
-        const struct claret_tensor *tensor = &graph->tensors[saved_tensor(graph, i)];
-        size_t count = (size_t)claret_shape_count(&tensor->shape);
-        float *values = malloc(count * sizeof *values);
-        if (!values)
-            return claret_no_memory();
-        struct claret_rng rng;
-        claret_rng_init(&rng, (uint64_t)session->options->seed, CLARET_STREAM_INIT, (uint32_t)i);
-        for (size_t j = 0; j < count; j++)
-            values[j] = tensor->init_bound > 0 ? (2 * claret_rng_float(&rng) - 1) * tensor->init_bound
-                                               : tensor->init_value;
-        enum claret_status status = write_weight(session, (size_t)i, values);
-        free(values);
-        CLARET_TRY(status);
-    }
-    return CLARET_OK;
-}
 
 /* ---- making ---- */
 
@@ -211,13 +100,9 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(make_pool(session));
     CLARET_TRY(make_ready(session, training ? &session->train : &session->eval));
     CLARET_TRY(write_table(session, dataset));
-    CLARET_TRY(list_weights(session));
+    CLARET_TRY(claret_session_list_weights(session));
     session->reset_loss = true;
-    if (session->options->init[0]) {
-        CLARET_TRY(claret_session_load(session, session->options->init));
-        return CLARET_OK;
-    }
-    return initialise(session);
+    return claret_session_first_weights(session);
 }
 
 enum claret_status claret_session_create(const struct claret_network *network,
@@ -349,122 +234,6 @@ enum claret_status claret_session_step(struct claret_session *session, const voi
 void claret_session_stop(struct claret_session *session)
 {
     session->stop = 1;
-}
-
-/* ---- parameters, to and from outside ---- */
-
-size_t claret_session_parameters(const struct claret_session *session)
-{
-    return (size_t)saved_count(graph_of(session));
-}
-
-const char *claret_session_parameter_name(const struct claret_session *session, size_t index)
-{
-    return index < claret_session_parameters(session) ? session->weights[index].name : NULL;
-}
-
-size_t claret_session_parameter_shape(const struct claret_session *session, size_t index, size_t shape[4],
-                                      int *rank)
-{
-    if (index >= claret_session_parameters(session))
-        return 0;
-    const struct claret_shape *of = &session->weights[index].shape;
-    for (int i = 0; i < of->rank; i++)
-        shape[i] = (size_t)of->dim[i];
-    *rank = of->rank;
-    return (size_t)claret_shape_count(of);
-}
-
-static const char *parameter_name(int index, const void *user)
-{
-    return claret_session_parameter_name(user, (size_t)index);
-}
-
-static enum claret_status find_parameter(const struct claret_session *session, const char *name, size_t count,
-                                         size_t *index)
-{
-    for (size_t i = 0; i < claret_session_parameters(session); i++)
-        if (strcmp(session->weights[i].name, name) == 0) {
-            size_t elements = (size_t)claret_shape_count(&session->weights[i].shape);
-            if (elements != count)
-                return claret_fail(CLARET_SHAPE, "%s has %zu elements, %zu were given", name, elements,
-                                   count);
-            *index = i;
-            return CLARET_OK;
-        }
-    int near = claret_nearest(name, parameter_name, session);
-    return claret_fail(CLARET_NOT_FOUND, "no parameter is called '%s'%s%s%s", name,
-                       near >= 0 ? ": did you mean '" : "", near >= 0 ? parameter_name(near, session) : "",
-                       near >= 0 ? "'?" : "");
-}
-
-enum claret_status claret_session_read(struct claret_session *session, const char *name, float *values,
-                                       size_t count)
-{
-    size_t index;
-    claret_error_clear();
-    CLARET_TRY(find_parameter(session, name, count, &index));
-    return read_weight(session, index, values);
-}
-
-enum claret_status claret_session_write(struct claret_session *session, const char *name, const float *values,
-                                        size_t count)
-{
-    size_t index;
-    claret_error_clear();
-    CLARET_TRY(find_parameter(session, name, count, &index));
-    float *copy = malloc(count * sizeof *copy + 1);
-    if (!copy)
-        return claret_no_memory();
-    memcpy(copy, values, count * sizeof *copy);
-    enum claret_status status = write_weight(session, index, copy);
-    free(copy);
-    return status;
-}
-
-static void free_values(struct claret_session *session)
-{
-    for (size_t i = 0; i < claret_session_parameters(session); i++) {
-        free(session->weights[i].values);
-        session->weights[i].values = NULL;
-    }
-}
-
-static enum claret_status allocate_values(struct claret_session *session)
-{
-    for (size_t i = 0; i < claret_session_parameters(session); i++) {
-        session->weights[i].values = malloc(place_of(session, i)->bytes);
-        if (!session->weights[i].values)
-            return claret_no_memory();
-    }
-    return CLARET_OK;
-}
-
-enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
-{
-    enum claret_status status;
-    claret_error_clear();
-    CLARET_GOTO(end, allocate_values(session));
-    for (size_t i = 0; i < claret_session_parameters(session); i++)
-        CLARET_GOTO(end, read_weight(session, i, session->weights[i].values));
-    CLARET_GOTO(end,
-                claret_weights_save(path, session->weights, (int)claret_session_parameters(session), sha256));
-end:
-    free_values(session);
-    return status;
-}
-
-enum claret_status claret_session_load(struct claret_session *session, const char *path)
-{
-    enum claret_status status;
-    claret_error_clear();
-    CLARET_GOTO(end, allocate_values(session));
-    CLARET_GOTO(end, claret_weights_load(path, session->weights, (int)claret_session_parameters(session)));
-    for (size_t i = 0; i < claret_session_parameters(session); i++)
-        CLARET_GOTO(end, write_weight(session, i, session->weights[i].values));
-end:
-    free_values(session);
-    return status;
 }
 
 /* ---- reports ---- */

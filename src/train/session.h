@@ -90,6 +90,10 @@ struct claret_window {
 /* Waits for all steps so far. CLARET_NOT_FINITE where one's loss was not. */
 enum claret_status claret_session_window(struct claret_session *session, struct claret_window *window);
 
+/* Fills session->weights. */
+enum claret_status claret_session_list_weights(struct claret_session *session);
+/* Random ones by the seed, or those of the option init. */
+enum claret_status claret_session_first_weights(struct claret_session *session);
 /* A whole tensor of the graph as floats, integers too, from and to the device; writing may change `values`.
  */
 enum claret_status claret_session_read_tensor(struct claret_session *session, int tensor, float *values);

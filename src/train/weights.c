@@ -2,6 +2,7 @@
 #include "weights.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,26 @@ static bool optimizers(const struct claret_safetensors *reader, const struct cla
            strncmp(entry->name, CLARET_WEIGHTS_OPTIMIZER, sizeof CLARET_WEIGHTS_OPTIMIZER - 1) == 0;
 }
 
-/* Both sides' tensors must be the same, but for a checkpoint's of the optimizer: the error names the first
- * that one side has alone, of each side. */
+bool claret_weights_match(const char *patterns, const char *name)
+{
+    for (const char *at = patterns; *at; at += strcspn(at, ","), at += *at == ',') {
+        char pattern[256], part[256];
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
+        for (size_t end = strlen(name); end > 0; end--) {
+            if (name[end] != '\0' && name[end] != '.')
+                continue;
+            snprintf(part, sizeof part, "%.*s", (int)end, name);
+            if (fnmatch(pattern, part, 0) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Both sides' tensors must be the same, but for a checkpoint's of the optimizer and those that the patterns
+ * match: the error names the first that one side has alone, of each side. */
 static enum claret_status check_names(const struct claret_safetensors *reader,
-                                      const struct claret_weight *weights, int count)
+                                      const struct claret_weight *weights, int count, const char *patterns)
 {
     const char *missing = NULL, *unexpected = NULL;
 
@@ -45,7 +62,8 @@ static enum claret_status check_names(const struct claret_safetensors *reader,
             missing = weights[i].name;
     }
     for (size_t i = 0; i < reader->entry_count && !unexpected; i++) {
-        if (!wanted(weights, count, reader->entries[i].name) && !optimizers(reader, &reader->entries[i]))
+        if (!wanted(weights, count, reader->entries[i].name) && !optimizers(reader, &reader->entries[i]) &&
+            !claret_weights_match(patterns, reader->entries[i].name))
             unexpected = reader->entries[i].name;
     }
     if (missing && unexpected)
@@ -117,12 +135,27 @@ static void get_values(const struct claret_weight *weight, const unsigned char *
 
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count)
 {
+    return claret_weights_load_part(path, weights, count, "");
+}
+
+enum claret_status claret_weights_load_part(const char *path, const struct claret_weight *all, int all_count,
+                                            const char *patterns)
+{
     struct claret_safetensors reader;
     enum claret_status status;
     unsigned char *data = NULL;
+    struct claret_weight *weights = calloc((size_t)all_count + 1, sizeof *weights);
+    int count = 0;
 
     CLARET_GOTO(done, claret_safetensors_open(path, &reader));
-    CLARET_GOTO(done, check_names(&reader, weights, count));
+    if (!weights) {
+        status = claret_no_memory();
+        goto done;
+    }
+    for (int i = 0; i < all_count; i++)
+        if (!claret_weights_match(patterns, all[i].name))
+            weights[count++] = all[i];
+    CLARET_GOTO(done, check_names(&reader, weights, count, patterns));
     for (int i = 0; i < count; i++)
         CLARET_GOTO(done, check_weight(&reader, &weights[i]));
     /* Everything is read before anything is changed. What is read fits the network, so it fits into memory.
@@ -141,6 +174,7 @@ enum claret_status claret_weights_load(const char *path, const struct claret_wei
     for (int i = 0; i < count; i++)
         get_values(&weights[i], data + claret_safetensors_find(&reader, weights[i].name)->begin);
 done:
+    free(weights);
     free(data);
     claret_safetensors_close(&reader);
     return status;

@@ -24,6 +24,15 @@ def read_tensors(path):
     return {name: (entry["dtype"], entry["shape"]) for name, entry in header.items()}, size
 
 
+def read_weights(path):
+    """{name: bytes} of a safetensors file."""
+    with open(path, "rb") as file:
+        size, = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+        data = file.read()
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+
+
 class Stdout(harness.Case):
     def test_lines(self):
         result = self.run_claret(*TRAIN, "--epochs", "2", "--log-every", "15")
@@ -325,6 +334,26 @@ class Eval(harness.Case):
         with open(self.path("a/weights.safetensors"), "rb") as a, open(self.path("b/weights.safetensors"), "rb") as b:
             self.assertEqual(a.read(), b.read())
 
+    def test_reset(self):
+        """Another last layer: --reset begins it anew, and takes the others."""
+        self.run_claret(*TRAIN, "-o", "a")
+        self.write("b.net", "input 3 32 32\nconv1 = conv2d out_channels=16 kernel_size=3\nrelu\n"
+                            "max_pool2d kernel_size=3\nflatten\nfc = linear out_features=10\n")
+        words = [*TRAIN, "--model", "./b.net", "--init", "a/weights.safetensors"]
+        self.refused(*words, code=1, says="fc.weight: file has 10x3600, network wants 10x1600; --reset fc begins")
+        self.run_claret(*words, "--reset", "fc", "--lr", "0", "-o", "b")
+        self.run_claret(*TRAIN, "--model", "./b.net", "--lr", "0", "-o", "c")
+        a, b, c = (read_weights(self.path(name, "weights.safetensors")) for name in "abc")
+        for name in ("conv1.weight", "conv1.bias"):
+            self.assertEqual(b[name], a[name])
+        for name in ("fc.weight", "fc.bias"):
+            self.assertEqual(b[name], c[name])  # the first values that the seed gives
+        self.run_claret(*words, "--reset", "f*,conv1.bias", "--lr", "0", "-o", "d")
+        d = read_weights(self.path("d/weights.safetensors"))
+        self.assertEqual((d["conv1.weight"], d["conv1.bias"]), (a["conv1.weight"], c["conv1.bias"]))
+        self.refused(*words, "--reset", "fc.weigth", code=2, says="'fc.weigth' matches nothing.*'fc.weight'")
+        self.refused(*TRAIN, "--reset", "fc", code=2, says="reset names what is not taken")
+
     def test_bad_weights(self):
         self.run_claret(*TRAIN, "-o", "w", "--max-steps", "1")
         with open(self.path("w/weights.safetensors"), "rb") as file:
@@ -339,7 +368,8 @@ class Eval(harness.Case):
         self.refused(*words, "w/weights.safetensors", "--model", "other.net", code=1, says=r"conv1\.|fc\.")
         self.refused(*words, "", code=1, says="claret: ")
         self.write("nan", data[:-4] + b"\0\0\xc0\x7f")
-        self.refused(*words, "nan", code=1, says="not finite")
+        self.refused(*words, "nan", code=1, says="nan: fc.weight: element 35999 is not finite")
+        self.refused(*TRAIN, "--init", "nan", code=1, says="fc.weight: element 35999 is not finite")
 
 
 if __name__ == "__main__":
