@@ -94,11 +94,11 @@ static json_t *validated_json(const struct claret_validated *state)
 
 static json_t *progress_json(const struct claret_progress *progress)
 {
-    return json_pack("{s:I,s:I,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps, "images",
-                     (json_int_t)progress->images, "seconds", progress->seconds, "epoch_loss",
-                     progress->epoch_loss, "epoch_steps", (json_int_t)progress->epoch_steps, "epoch_images",
-                     (json_int_t)progress->epoch_images, "reset_loss", progress->reset_loss, "validated",
-                     validated_json(&progress->validated));
+    return json_pack("{s:I,s:I,s:f,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps, "images",
+                     (json_int_t)progress->images, "seconds", progress->seconds, "epoch_seconds",
+                     progress->epoch_seconds, "epoch_loss", progress->epoch_loss, "epoch_steps",
+                     (json_int_t)progress->epoch_steps, "epoch_images", (json_int_t)progress->epoch_images,
+                     "reset_loss", progress->reset_loss, "validated", validated_json(&progress->validated));
 }
 
 static enum claret_status make_note(struct claret_session *session, const struct claret_progress *progress,
@@ -405,6 +405,7 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
         .steps = size_at(from, "steps"),
         .images = size_at(from, "images"),
         .seconds = json_number_value(json_object_get(from, "seconds")),
+        .epoch_seconds = json_number_value(json_object_get(from, "epoch_seconds")),
         .epoch_loss = json_number_value(json_object_get(from, "epoch_loss")),
         .epoch_steps = size_at(from, "epoch_steps"),
         .epoch_images = size_at(from, "epoch_images"),

@@ -41,9 +41,9 @@ struct claret_validated {
 
 /* Where a training stands: between two of its steps. */
 struct claret_progress {
-    size_t steps, images; /* done */
-    double seconds;
-    double epoch_loss; /* sum of the windows read in this epoch */
+    size_t steps, images;          /* done */
+    double seconds, epoch_seconds; /* spent, of them in this epoch */
+    double epoch_loss;             /* sum of the windows read in this epoch */
     size_t epoch_steps, epoch_images;
     bool reset_loss;     /* the next step begins a loss window */
     size_t train_images; /* of the set that it goes through */

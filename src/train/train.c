@@ -151,6 +151,7 @@ static void keep(struct training *training, bool best)
 {
     struct claret_progress at = training->at;
     at.seconds = seconds_of(training);
+    at.epoch_seconds = claret_clock() - training->epoch_start;
     at.reset_loss = training->session->reset_loss;
     if (best)
         claret_keeping_best(&training->keeping, training->session, &at);
@@ -181,9 +182,9 @@ static enum claret_status validate(struct training *training)
         CLARET_TRY(claret_run_log_test(training->run, epoch, training->at.steps, loss, accuracy));
     if (training->callbacks.test)
         training->callbacks.test(training->callbacks.user, epoch, loss, accuracy, best);
+    training->epoch_start = claret_clock();
     if (best)
         keep(training, true);
-    training->epoch_start = claret_clock();
     return CLARET_OK;
 }
 
@@ -264,7 +265,8 @@ static enum claret_status stop(struct training *training)
 static enum claret_status run_steps(struct training *training)
 {
     struct claret_session *session = training->session;
-    training->start = training->epoch_start = claret_clock();
+    training->start = claret_clock();
+    training->epoch_start = training->start - training->at.epoch_seconds;
     if (training->at.validated.due && training->validation.dataset)
         CLARET_TRY(validate(training));
     for (;;) {
