@@ -12,9 +12,8 @@
 #define GROUPS 3
 #define ITEMS_MAX (GROUP * GROUPS)
 #define SHIFT 3 /* elements before a tensor's start, to try offsets */
-#define ROUNDS                                                                                               \
-    (1 << 17) /* of a loop: llvmpipe ends an item's loops after 65535 of them, whatever they say             \
-               */
+/* Of a loop: llvmpipe ends an item's loops after 65535 rounds, whatever they say. */
+#define ROUNDS (1 << 17)
 #define LOG_LINES 4
 #define LOG_BYTES 400
 

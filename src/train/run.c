@@ -348,14 +348,16 @@ static bool is_kept(const struct claret_run *run, size_t number)
 /* Checkpoints of an earlier training, or newer than the one that this one went on from. */
 static void remove_others(const struct claret_run *run)
 {
-    DIR *folder = opendir(run->folder);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        size_t number = claret_checkpoint_number(entry->d_name);
-        if (number && !is_kept(run, number))
-            remove_in(run->folder, entry->d_name);
+    size_t *numbers, count;
+    if (claret_checkpoint_list(run->folder, SIZE_MAX, &numbers, &count) != CLARET_OK)
+        claret_error_clear(); /* too many stay */
+    for (size_t i = 0; i < count; i++) {
+        char *path = is_kept(run, numbers[i]) ? NULL : claret_checkpoint_path(run->folder, numbers[i]);
+        if (path)
+            unlink(path);
+        free(path);
     }
-    if (folder)
-        closedir(folder);
+    free(numbers);
 }
 
 void claret_run_keep(struct claret_run *run, size_t steps, size_t count)
