@@ -4,8 +4,12 @@
 
 #include "base/text.h"
 
-#define SMALL true
-#define LARGE false
+#define PLAIN                                                                                                \
+    {                                                                                                        \
+        CLARET_LOSS_CROSS_ENTROPY, 0, false                                                                  \
+    }
+#define SMALL true, PLAIN
+#define LARGE false, PLAIN
 
 const struct claret_op_case claret_op_cases[] = {
     /* conv2d: sizes */
@@ -341,6 +345,39 @@ const struct claret_op_case claret_op_cases[] = {
      "conv2d out_channels=16 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
      "linear out_features=10",
      33, LARGE},
+    /* New rows stand at the end: what is drawn for a row depends on its place. */
+    /* losses, of 1 and more classes; weights and smoothing apart and together */
+    {"loss-smoothing",
+     "3 3 3",
+     "flatten; linear out_features=7",
+     4,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 0.1, false}},
+    {"loss-smoothing-one",
+     "1 1 1",
+     "flatten; linear out_features=1",
+     1,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 1, false}},
+    {"loss-weights",
+     "3 3 3",
+     "flatten; linear out_features=5",
+     5,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 0, true}},
+    {"loss-both", "2 3 3", "flatten; linear out_features=3", 7, true, {CLARET_LOSS_CROSS_ENTROPY, 0.3, true}},
+    {"loss-both-129",
+     "2 3 5",
+     "flatten; linear out_features=129",
+     65,
+     false,
+     {CLARET_LOSS_CROSS_ENTROPY, 0.05, true}},
+    {"loss-mse", "2 3 3", "flatten; linear out_features=7", 3, true, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-mse-one", "1 1 1", "flatten; linear out_features=1", 1, true, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-mse-129", "2 3 5", "flatten; linear out_features=63", 129, false, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-bce", "2 3 3", "flatten; linear out_features=7", 3, true, {CLARET_LOSS_BCE, 0, false}},
+    {"loss-bce-one", "1 1 1", "flatten; linear out_features=1", 1, true, {CLARET_LOSS_BCE, 0, false}},
+    {"loss-bce-129", "2 3 5", "flatten; linear out_features=63", 129, false, {CLARET_LOSS_BCE, 0, false}},
     {.name = NULL},
 };
 
@@ -361,6 +398,7 @@ enum claret_status claret_op_case_graph(const struct claret_op_case *row,
 {
     struct claret_graph_options with_batch = *options;
     with_batch.batch = row->batch;
+    with_batch.loss = row->loss;
     char *text = claret_op_case_text(row);
     enum claret_status status =
         text ? claret_spec_parse(text, row->name, claret_op_schemas(), spec) : claret_no_memory();

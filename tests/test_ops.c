@@ -103,6 +103,11 @@ static bool is_wide(const struct claret_node *node)
     return false;
 }
 
+static bool is_loss(const struct claret_node *node)
+{
+    return is_op(node, "cross_entropy") || is_op(node, "mse_loss") || is_op(node, "bce_with_logits_loss");
+}
+
 /* Values with equals among them where an op compares. `special`: NaN and infinities too. */
 static void fill_floats(struct op_test *test, const struct claret_node *node, int input, bool special)
 {
@@ -113,7 +118,7 @@ static void fill_floats(struct op_test *test, const struct claret_node *node, in
     const bool is_gelu = is_op(node, "gelu") || is_op(node, "gelu_dx");
     claret_values_random(test->values, tensor, &test->rng, is_wide(node) ? 64 : only_chooses(node) ? 8 : 0);
     for (int64_t i = 0; i < count; i++) {
-        if (is_op(node, "cross_entropy") || is_wide(node))
+        if (is_loss(node) || is_wide(node))
             value[i] *= special && !is_wide(node) ? 64 : 8;
         if (is_op(node, "relu_dx") && input == 0)
             value[i] = fmax(value[i], 0);                           /* relu's y */
@@ -138,6 +143,8 @@ static void fill_inputs(struct op_test *test, const struct claret_node *node, bo
             fill_step(test, node);
         else if (tensor == test->graph->labels)
             claret_values_labels(test->values, &test->rng);
+        else if (tensor == test->graph->class_weights)
+            claret_values_class_weights(test->values, &test->rng);
         else if (test->graph->tensors[tensor].dtype == CLARET_DTYPE_F32)
             fill_floats(test, node, i, special);
     }
@@ -280,9 +287,8 @@ static bool has_own(const struct claret_node *node)
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
-    int kinds = only_chooses(node) || is_wide(node) || is_op(node, "cross_entropy")
-                    ? 2
-                    : 1; /* of values: the second is special */
+    int kinds =
+        only_chooses(node) || is_wide(node) || is_loss(node) ? 2 : 1; /* of values: the second is special */
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
     if (test->own_layout && !has_own(node)) {

@@ -126,6 +126,9 @@ static void fill(struct whole *whole, uint32_t index)
             param[j] = (double)((float)param[j] * spread + of->init_value);
     }
     write_values(whole, graph->all_params);
+    claret_values_class_weights(whole->values, &rng);
+    if (graph->class_weights >= 0)
+        write_values(whole, graph->class_weights);
 }
 
 /* ---- both sides ---- */

@@ -49,7 +49,8 @@ static bool match_chain(const struct layers *layers, int first, const struct cla
     *run = (struct run){.op = op, .other = NO_OTHER};
     for (; op->chain[run->length]; run->length++) {
         int at = first + run->length;
-        bool loss = at == spec->layer_count && layers->build->options->training;
+        bool loss = at == spec->layer_count && layers->build->options->training &&
+                    claret_loss_plain(&layers->build->options->loss);
         if (at >= spec->layer_count && !loss)
             return false;
         const char *name = loss ? "cross_entropy" : spec->layers[at].schema->name;

@@ -43,6 +43,7 @@ enum claret_home {
     CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
     CLARET_HOME_TABLE,   /* constants of the session: the normalisation table */
+    CLARET_HOME_CLASSES, /* constants of the session: the classes' weights in the loss */
     CLARET_HOME_DATA,    /* a data set that lives on the device */
     CLARET_HOME_BUFFERS, /* saved state that no gradient changes: running statistics */
     CLARET_HOME_GEMM, /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */

@@ -83,10 +83,25 @@ GOLDENS = {
               dict(batch=5, optimizer="adamw", lr=0.003, beta1=0.8, beta2=0.99, eps=1e-6, weight_decay=0.1, steps=50)),
     "rmsprop": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                 dict(batch=5, optimizer="rmsprop", lr=0.0005, alpha=0.9, eps=1e-4, momentum=0.5, centered=True, steps=50)),
+    "smoothing": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                  dict(batch=5, lr=0.02, momentum=0.9, label_smoothing=0.1,
+                       class_weights=[0.5, 2.0, 1.0, 0.0, 1.25, 3.0, 0.75], steps=40)),
+    "mse": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="mse", lr=0.1, momentum=0.9, steps=40)),
+    "bce": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="bce", lr=0.1, momentum=0.9, steps=40)),
 }
 # What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2")
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "loss", "label_smoothing", "class_weights")
+
+
+def criterion(settings, classes, dtype):
+    """The loss of (outputs, labels)."""
+    if "loss" not in settings:
+        weights = settings.get("class_weights")
+        return nn.CrossEntropyLoss(weight=weights and torch.tensor(weights, dtype=dtype),
+                                   label_smoothing=settings.get("label_smoothing", 0.0))
+    loss = {"mse": nn.MSELoss, "bce": nn.BCEWithLogitsLoss}[settings["loss"]]()
+    return lambda outputs, labels: loss(outputs, nn.functional.one_hot(labels, classes).to(dtype))
 
 
 def draw(shape, classes, seed):
@@ -103,7 +118,7 @@ def draw(shape, classes, seed):
     return (255 * (0.2 * (0.5 + 0.5 * wave) + 0.8 * noise)).to(torch.uint8), labels
 
 
-def train(model, images, labels, settings, dtype):
+def train(model, images, labels, classes, settings, dtype):
     """The losses; `model` is trained in place."""
     model.to(dtype)
     # What torchvision's ToTensor and Normalize(0.5, 0.5) compute, rounded in the same places.
@@ -112,10 +127,11 @@ def train(model, images, labels, settings, dtype):
     if "beta1" in settings:
         arguments["betas"] = settings["beta1"], settings["beta2"]
     optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](model.parameters(), **arguments)
+    loss_of = criterion(settings, classes, dtype)
     losses, at = [], 0
     for _ in range(settings["steps"]):
         end = min(at + settings["batch"], len(images))
-        loss = nn.functional.cross_entropy(model(inputs[at:end]), labels[at:end])
+        loss = loss_of(model(inputs[at:end]), labels[at:end])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -130,7 +146,7 @@ def make(name, verify):
     model = kind()
     init = {key: value.clone() for key, value in model.state_dict().items()}
     images, labels = draw(shape, classes, seed=7)
-    losses = train(model, images, labels, settings, torch.float32)
+    losses = train(model, images, labels, classes, settings, torch.float32)
     final = model.state_dict()
     tensors = {"images": images, "labels": labels, "losses": losses}
     tensors |= {f"init.{key}": value for key, value in init.items()}
@@ -150,7 +166,7 @@ def make(name, verify):
     if verify:
         exact = kind()
         exact.load_state_dict(init)
-        exact_losses = train(exact, images, labels, settings, torch.float64)
+        exact_losses = train(exact, images, labels, classes, settings, torch.float64)
         loss_error = ((losses - exact_losses).abs() / exact_losses.abs()).max()
         weight_error = max((final[key] - value).abs().max() for key, value in exact.state_dict().items())
         print(f"  float64: losses within {loss_error:.1e} relative, weights within {weight_error:.1e}")
