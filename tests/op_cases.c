@@ -378,6 +378,28 @@ const struct claret_op_case claret_op_cases[] = {
     {"loss-bce", "2 3 3", "flatten; linear out_features=7", 3, true, {CLARET_LOSS_BCE, 0, false}},
     {"loss-bce-one", "1 1 1", "flatten; linear out_features=1", 1, true, {CLARET_LOSS_BCE, 0, false}},
     {"loss-bce-129", "2 3 5", "flatten; linear out_features=63", 129, false, {CLARET_LOSS_BCE, 0, false}},
+    /* group_norm, layer_norm */
+    {"group-2", "4 5 3", "group_norm num_groups=2; flatten; linear out_features=3", 3, SMALL},
+    {"group-each", "3 4 5",
+     "conv2d out_channels=6 kernel_size=2; group_norm num_groups=6 eps=0.01; relu; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"group-plain", "6 3 5", "relu; group_norm num_groups=3 affine=false; flatten; linear out_features=3", 4,
+     SMALL},
+    {"group-flat", "3 3 2", "flatten; group_norm num_groups=3; linear out_features=3", 5, SMALL},
+    {"group-one", "1 1 1", "relu; group_norm num_groups=1; flatten; linear out_features=3", 3, SMALL},
+    {"group-wide", "34 9 17",
+     "conv2d out_channels=51 kernel_size=3 padding=1; group_norm num_groups=17; flatten; linear "
+     "out_features=3",
+     33, LARGE},
+    {"layer", "3 5 4",
+     "conv2d out_channels=5 kernel_size=2; layer_norm; relu; flatten; linear out_features=3", 3, SMALL},
+    {"layer-flat", "3 3 7", "flatten; layer_norm eps=0.001; linear out_features=3", 4, SMALL},
+    {"layer-nobias", "2 3 3",
+     "layer_norm bias=false; relu; layer_norm elementwise_affine=false; flatten; linear out_features=3", 3,
+     SMALL},
+    {"layer-batch65", "17 9 7",
+     "conv2d out_channels=19 kernel_size=3; layer_norm; flatten; linear out_features=3", 65, LARGE},
     {.name = NULL},
 };
 
