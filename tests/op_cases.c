@@ -400,6 +400,29 @@ const struct claret_op_case claret_op_cases[] = {
      SMALL},
     {"layer-batch65", "17 9 7",
      "conv2d out_channels=19 kernel_size=3; layer_norm; flatten; linear out_features=3", 65, LARGE},
+    /* conv_transpose2d */
+    {"transpose-one", "1 1 1", "conv_transpose2d out_channels=1 kernel_size=1; flatten", 3, SMALL},
+    {"transpose-3x3", "3 4 5", "conv_transpose2d out_channels=5 kernel_size=3; flatten", 3, SMALL},
+    {"transpose-stride2", "3 4 3",
+     "relu; conv_transpose2d out_channels=4 kernel_size=2 stride=2; relu; flatten; linear out_features=3", 4,
+     SMALL},
+    {"transpose-padding", "2 5 4",
+     "conv_transpose2d out_channels=3 kernel_size=4,3 stride=2,3 padding=1 output_padding=1,2 bias=false; "
+     "flatten",
+     3, SMALL},
+    {"transpose-all", "4 3 4",
+     "conv_transpose2d out_channels=6 kernel_size=3,2 stride=1,2 padding=2,1 dilation=3,2 output_padding=2,0 "
+     "groups=2; flatten",
+     3, SMALL},
+    {"transpose-depthwise", "5 4 5",
+     "conv_transpose2d out_channels=5 kernel_size=3 stride=2 padding=1 output_padding=1 groups=5; flatten", 3,
+     SMALL},
+    {"transpose-crop", "3 5 6", "conv_transpose2d out_channels=2 kernel_size=3 padding=2; flatten", 3, SMALL},
+    {"transpose-wide", "34 7 9",
+     "conv_transpose2d out_channels=33 kernel_size=3 padding=1; relu; conv_transpose2d out_channels=17 "
+     "kernel_size=4 "
+     "stride=2 padding=1; flatten; linear out_features=3",
+     5, LARGE},
     {.name = NULL},
 };
 

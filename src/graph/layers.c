@@ -125,7 +125,7 @@ static enum claret_status add_layer(const struct layers *layers, int index, int 
     if (index + run.length > spec->layer_count)
         graph->losses = node->out[0];
     else
-        layers->result[index + run.length - 1] = node->out[0];
+        layers->result[index + run.length - 1] = graph->nodes[graph->node_count - 1].out[0];
     *length = run.length;
     return CLARET_OK;
 }

@@ -1,6 +1,7 @@
-/* conv_transpose2d: in x (N, C, H, W), weight (C, K / groups, R, S); out y (N, K, OH, OW). It is the data gradient of
- * the convolution that makes x of y, and its own data gradient is that convolution: conv2d's solvers run both, and
- * the gradient of the weight. bias: in x (N, K, …), bias (K); out x + bias. bias_dw: in dy; out dbias. */
+/* conv_transpose2d: in x (N, C, H, W), weight (C, K / groups, R, S); out y (N, K, OH, OW). It is the data
+ * gradient of the convolution that makes x of y, and its own data gradient is that convolution: conv2d's
+ * solvers run both, and the gradient of the weight. bias: in x (N, K, …), bias (K); out x + bias. bias_dw: in
+ * dy; out dbias. */
 #include "op/conv2d.h"
 
 #include <math.h>
@@ -74,8 +75,8 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     const struct claret_attr *attr = node->attr;
     const struct claret_shape in = claret_build_tensor(build, node->in[0])->shape;
     if (in.rank != 4)
-        return claret_build_error(build, node, NULL,
-                                  "conv_transpose2d wants images (channels, height, width), its input is flat");
+        return claret_build_error(
+            build, node, NULL, "conv_transpose2d wants images (channels, height, width), its input is flat");
     int64_t k = attr[CLARET_CONV_OUT_CHANNELS].i[0], groups = attr[CLARET_CONV_GROUPS].i[0], out[2];
     CLARET_TRY(check_channels(build, node, in.dim[1]));
     CLARET_TRY(extents(build, node, &in, out));
@@ -104,7 +105,8 @@ static enum claret_status backward(struct claret_build *build, const struct clar
     }
     if (claret_build_wants(build, node->in[1])) {
         int dw = claret_build_grad(build, node->in[1]);
-        claret_build_node(build, claret_op_find("conv2d_dw"), node, "dw", (int[]){dy, node->in[0]}, 2, &dw, 1);
+        claret_build_node(build, claret_op_find("conv2d_dw"), node, "dw", (int[]){dy, node->in[0]}, 2, &dw,
+                          1);
     }
     return CLARET_OK;
 }
@@ -187,13 +189,11 @@ static const struct claret_op conv_transpose2d = {.name = "conv_transpose2d",
                                                   .backward = backward,
                                                   .solvers = claret_conv_dx_solvers,
                                                   .multiply_adds = multiply_adds};
-static const struct claret_op bias_op = {.name = "channel_bias",
-                                         .layout = CLARET_LAYOUT_SAME,
-                                         .backward = bias_backward,
-                                         .solvers = bias_solvers};
+static const struct claret_op bias_op = {
+    .name = "channel_bias", .layout = CLARET_LAYOUT_SAME, .backward = bias_backward, .solvers = bias_solvers};
 static const struct claret_op bias_dx = {.name = "channel_bias_dx", .view = true};
 static const struct claret_op bias_dw = {.name = "channel_bias_dw", .solvers = bias_dw_solvers};
 
 extern const struct claret_op *const claret_ops_conv_transpose2d[];
-const struct claret_op *const claret_ops_conv_transpose2d[] = {&conv_transpose2d, &bias_op, &bias_dx, &bias_dw,
-                                                               NULL};
+const struct claret_op *const claret_ops_conv_transpose2d[] = {&conv_transpose2d, &bias_op, &bias_dx,
+                                                               &bias_dw, NULL};

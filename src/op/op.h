@@ -121,7 +121,8 @@ struct claret_op {
     enum claret_family family;
     bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in,
                  const struct claret_shape *other);
-    /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
+    /* Adds parameters (inputs) and outputs to the node, and maybe nodes behind it: the last one's first
+     * output is the layer's. NULL for ops that no network text makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
     enum claret_status (*backward)(struct claret_build *build, const struct claret_node *node);
