@@ -423,6 +423,29 @@ const struct claret_op_case claret_op_cases[] = {
      "kernel_size=4 "
      "stride=2 padding=1; flatten; linear out_features=3",
      5, LARGE},
+    /* upsample by mode=bilinear */
+    {"bilinear", "3 4 5",
+     "upsample scale_factor=2,3 mode=bilinear; conv2d out_channels=4 kernel_size=3; upsample scale_factor=2 "
+     "mode=bilinear align_corners=false; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-align", "3 4 5",
+     "upsample scale_factor=3,2 mode=bilinear align_corners=true; conv2d out_channels=4 kernel_size=3; "
+     "upsample "
+     "scale_factor=2 mode=bilinear align_corners=true; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-one", "5 1 2",
+     "upsample scale_factor=3 mode=bilinear; upsample scale_factor=1 mode=bilinear; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"bilinear-align-one", "5 1 2",
+     "upsample scale_factor=1,4 mode=bilinear align_corners=true; upsample scale_factor=3 mode=bilinear "
+     "align_corners=true; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-wide", "17 13 11",
+     "conv2d out_channels=19 kernel_size=3; upsample scale_factor=2 mode=bilinear; relu; upsample "
+     "scale_factor=2,1 "
+     "mode=bilinear align_corners=true; flatten; linear out_features=3",
+     9, LARGE},
     {.name = NULL},
 };
 

@@ -333,6 +333,19 @@ static void smoothing(void **state)
     run_golden("smoothing");
 }
 
+/* group_norm, layer_norm, conv_transpose2d, upsample by mode=bilinear. */
+static void layers(void **state)
+{
+    (void)state;
+    run_golden("layers");
+}
+
+static void layers_tiles(void **state)
+{
+    (void)state;
+    run_tiles("layers", 40);
+}
+
 static void mse(void **state)
 {
     (void)state;
@@ -380,6 +393,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(adamw_tiles),
         cmocka_unit_test(smoothing),
         cmocka_unit_test(mse),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(layers_tiles),
         cmocka_unit_test(bce),
     };
 

@@ -46,6 +46,23 @@ out = linear out_features=7
 """
 
 
+LAYERS = """\
+# Norms of single images, a transposed convolution, upsampling both ways.
+input 3 12 10
+first = conv2d out_channels=8 kernel_size=3 stride=2 padding=1
+norm1 = group_norm num_groups=4
+relu
+up = conv_transpose2d out_channels=6 kernel_size=3 stride=2 padding=1 output_padding=1
+norm2 = layer_norm
+relu
+upsample scale_factor=2 mode=bilinear
+second = conv2d out_channels=5 kernel_size=3 stride=3
+upsample scale_factor=1,2 mode=bilinear align_corners=true
+flatten
+out = linear out_features=7
+"""
+
+
 class SimpleCNN(nn.Module):
     def __init__(self):
         super().__init__()
@@ -71,6 +88,23 @@ class Deeper(nn.Module):
         return self.out(torch.relu(self.hidden(x.flatten(1))))
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm1 = nn.GroupNorm(4, 8)
+        self.up = nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, output_padding=1)
+        self.norm2 = nn.LayerNorm((6, 12, 10))
+        self.second = nn.Conv2d(6, 5, 3, stride=3)
+        self.out = nn.Linear(5 * 8 * 12, 7)
+
+    def forward(self, x):
+        x = torch.relu(self.norm2(self.up(torch.relu(self.norm1(self.first(x))))))
+        x = nn.functional.interpolate(x, scale_factor=2, mode="bilinear")
+        x = nn.functional.interpolate(self.second(x), scale_factor=(1, 2), mode="bilinear", align_corners=True)
+        return self.out(x.flatten(1))
+
+
 GOLDENS = {
     "simplecnn": (SimpleCNN, SIMPLECNN, (64, 3, 32, 32), 10,
                   dict(batch=4, lr=0.001, momentum=0.9, weight_decay=0.0, dampening=0.0, nesterov=False, steps=200)),
@@ -86,6 +120,7 @@ GOLDENS = {
     "smoothing": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                   dict(batch=5, lr=0.02, momentum=0.9, label_smoothing=0.1,
                        class_weights=[0.5, 2.0, 1.0, 0.0, 1.25, 3.0, 0.75], steps=40)),
+    "layers": (Layers, LAYERS, (22, 3, 12, 10), 7, dict(batch=5, lr=0.002, momentum=0.9, weight_decay=0.002, steps=30)),
     "mse": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="mse", lr=0.1, momentum=0.9, steps=40)),
     "bce": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="bce", lr=0.1, momentum=0.9, steps=40)),
 }
