@@ -387,7 +387,7 @@ const struct claret_op_case claret_op_cases[] = {
     {"group-plain", "6 3 5", "relu; group_norm num_groups=3 affine=false; flatten; linear out_features=3", 4,
      SMALL},
     {"group-flat", "3 3 2", "flatten; group_norm num_groups=3; linear out_features=3", 5, SMALL},
-    {"group-one", "1 1 1", "relu; group_norm num_groups=1; flatten; linear out_features=3", 3, SMALL},
+    {"group-one", "1 1 1", "relu; group_norm num_groups=1 eps=1; flatten; linear out_features=3", 3, SMALL},
     {"group-wide", "34 9 17",
      "conv2d out_channels=51 kernel_size=3 padding=1; group_norm num_groups=17; flatten; linear "
      "out_features=3",
