@@ -7,7 +7,8 @@
  * Sizes: channels; plane: pixels of an image's channel; part_count; chunk: pixels of a part in a row (of all images'
  * pixels), 0: a part has every part_count-th; stride of the parts' rows.
  * Defines: LAST 1: NHWC. TRAIN 1: by the batch's statistics `stat` (2, C: mean, 1 / sqrt(var + eps)); 0: by running mean
- * and variance. AFFINE 1: weight and bias are there. ADD 1: another tensor is added; RELU 1: and the negative cut off.
+ * and variance. AFFINE 1: weight and bias are there. ADD 1: another tensor is added; RELU 1: and the negative cut off; 6:
+ * and what is over 6.
  */
 #ifndef LAST
 #define LAST 0
@@ -138,6 +139,9 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
 #if RELU
     value = value < 0.0f ? 0.0f : value;
 #endif
+#if RELU == 6
+    value = value > 6.0f ? 6.0f : value;
+#endif
     y[i] = value;
 }
 
@@ -145,8 +149,10 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
 
 /* With g the gradient by what the channel's normalised values became, and n values:
  *     dbias = sum g; dweight = sum g * xhat; dx = weight / deviation * (g - dbias / n - xhat * dweight / n)
- * RELU: g is dy where y > 0, which is written to dother where ADD. */
-#if RELU
+ * RELU: g is dy where y > 0 (6: and < 6), which is written to dother where ADD. */
+#if RELU == 6
+#define PASSED(at) (y[at] <= 0.0f || y[at] >= 6.0f ? 0.0f : dy[at])
+#elif RELU
 #define PASSED(at) (y[at] <= 0.0f ? 0.0f : dy[at])
 #else
 #define PASSED(at) dy[at]

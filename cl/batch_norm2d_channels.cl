@@ -98,13 +98,21 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
 #if RELU
             value = isless(value, (FLOATS)0.0f) ? (FLOATS)0.0f : value;
 #endif
+#if RELU == 6
+            value = isgreater(value, (FLOATS)6.0f) ? (FLOATS)6.0f : value;
+#endif
             STORE_CHANNELS(value, y + at);
         }
     }
 }
 
 #if RELU
-#define PASSED(at) (islessequal(LOAD(y + (at)), (FLOATS)0.0f) ? (FLOATS)0.0f : LOAD(dy + (at)))
+#if RELU == 6
+#define CUT(v) (islessequal(v, (FLOATS)0.0f) | isgreaterequal(v, (FLOATS)6.0f))
+#else
+#define CUT(v) islessequal(v, (FLOATS)0.0f)
+#endif
+#define PASSED(at) (CUT(LOAD(y + (at))) ? (FLOATS)0.0f : LOAD(dy + (at)))
 #else
 #define PASSED(at) LOAD(dy + (at))
 #endif
