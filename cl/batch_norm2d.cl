@@ -183,13 +183,15 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     parts[(part_count + part) * channels + c] = product * stat[channels + c];
 }
 
-/* Overwrites sums (2, channels), and dweight and dbias where AFFINE. Items: (channels). */
-__kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sums), TENSOR(float, dweight),
-                                   TENSOR(float, dbias), SIZES)
+/* Overwrites means (2, channels): of g, of g * xhat; and dweight and dbias where AFFINE. Items: (channels). */
+__kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), CONST_TENSOR(uint, step), TENSOR(float, means),
+                                   TENSOR(float, dweight), TENSOR(float, dbias), SIZES)
 {
     USE_CONST(float, parts);
-    USE(float, sums);
+    USE_CONST(uint, step);
+    USE(float, means);
     const int c = get_global_id(0);
+    const float n = (float)((int)step[STEP_COUNT] * plane);
     if (c >= channels)
         return;
     float sum = 0.0f, product = 0.0f;
@@ -197,8 +199,8 @@ __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sum
         sum += parts[i * stride + c];
         product += parts[(part_count + i) * stride + c];
     }
-    sums[c] = sum;
-    sums[channels + c] = product;
+    means[c] = sum / n;
+    means[channels + c] = product / n;
 #if AFFINE
     USE(float, dweight);
     USE(float, dbias);
@@ -209,7 +211,7 @@ __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sum
 
 /* Overwrites dx, and dother where ADD; both are 0 beyond the true batch. Items: (count), of all elements. */
 __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
-                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
+                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, means),
                               CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count,
                               SIZES)
 {
@@ -218,7 +220,7 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
     USE_CONST(float, y);
     USE_CONST(float, stat);
     USE_CONST(float, weight);
-    USE_CONST(float, sums);
+    USE_CONST(float, means);
     USE_CONST(uint, step);
     USE(float, dx);
     const int i = get_global_id(0), pixels = (int)step[STEP_COUNT] * plane;
@@ -226,13 +228,13 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
         return;
     const int c = LAST ? i % channels : i / plane % channels;
     const bool there = i < pixels * channels;
-    const float inverse = stat[channels + c], n = (float)pixels, g = there ? PASSED(i) : 0.0f;
+    const float inverse = stat[channels + c], g = there ? PASSED(i) : 0.0f;
     float scale = inverse;
 #if AFFINE
     scale *= weight[c];
 #endif
     const float xhat = (x[i] - stat[c]) * inverse;
-    dx[i] = there ? scale * (g - sums[c] / n - xhat * (sums[channels + c] / n)) : 0.0f;
+    dx[i] = there ? scale * (g - means[c] - xhat * means[channels + c]) : 0.0f;
 #if ADD
     USE(float, dother);
     dother[i] = g;

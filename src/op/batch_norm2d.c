@@ -278,7 +278,7 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
 {
     struct problem problem = problem_of(emit, node, node->in[X], vectors);
     int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.parts * problem.padded);
-    int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.channels), first = 1 + problem.add;
+    int means = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.channels), first = 1 + problem.add;
     double count = (double)(problem.pixels * problem.channels);
     struct claret_kernel_call *call =
         emit_kernel(emit, &problem, "sums", problem.source, "batch_norm2d_dx_parts", WITH_RELU | WITH_LAYOUT);
@@ -290,9 +290,10 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
     claret_emit_cost(emit, 4 * count, 4 * count * (2 + !!problem.relu));
     call = emit_kernel(emit, &problem, "join", "batch_norm2d", "batch_norm2d_dx_join", WITH_AFFINE);
     claret_kernel_tensor(call, parts, 0);
-    claret_kernel_tensor(call, sums, 0);
+    claret_kernel_tensor(call, node->in[DX_STEP], 0);
+    claret_kernel_tensor(call, means, 0);
     for (int i = 0; i < 2; i++)
-        claret_kernel_tensor(call, problem.affine ? node->out[first + i] : sums, 0);
+        claret_kernel_tensor(call, problem.affine ? node->out[first + i] : means, 0);
     sizes(call, &problem);
     claret_kernel_range(call, problem.channels, 64);
     call = emit_kernel(emit, &problem, "gradient", problem.source, "batch_norm2d_dx",
@@ -300,7 +301,7 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
     for (int i = DY; i <= STAT; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, problem.affine ? node->in[DX_WEIGHT] : node->in[STAT], 0);
-    claret_kernel_tensor(call, sums, 0);
+    claret_kernel_tensor(call, means, 0);
     claret_kernel_tensor(call, node->in[DX_STEP], 0);
     claret_kernel_tensor(call, node->out[0], 0);
     claret_kernel_tensor(call, node->out[problem.add], 0);
