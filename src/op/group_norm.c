@@ -3,7 +3,7 @@
  * of an image. As PyTorch's GroupNorm, and LayerNorm with normalized_shape all dimensions but the batch.
  * Values all alike give the bias where eps is 0 (PyTorch: NaN). …_dx: in dy, x, stat, weight or none; out dx.
  * …_dw: in dy, x, stat; out dweight and, where there is a bias, dbias. */
-#include "op/op.h"
+#include "op/group_norm.h"
 
 #include "op/update.h"
 #include "op/vectors.h"
@@ -46,6 +46,15 @@ static bool has_bias(const struct claret_node *node)
 static int64_t groups_of(const struct claret_node *node)
 {
     return is_layer(node) ? 1 : node->attr[GROUP_GROUPS].i[0];
+}
+
+struct claret_group_norm claret_group_norm_of(const struct claret_node *node)
+{
+    return (struct claret_group_norm){.groups = groups_of(node),
+                                      .layer = is_layer(node),
+                                      .weight = has_weight(node),
+                                      .bias = has_bias(node),
+                                      .eps = (float)node->attr[is_layer(node) ? LAYER_EPS : GROUP_EPS].f};
 }
 
 /* ---- shape and gradient ---- */
@@ -93,7 +102,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
     return CLARET_OK;
 }
 
-enum { DY, X, STAT, WEIGHT }; /* a backward node's inputs */
+enum { DY = CLARET_GROUP_DY, X = CLARET_GROUP_X, STAT = CLARET_GROUP_STAT, WEIGHT = CLARET_GROUP_WEIGHT };
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
@@ -210,7 +219,7 @@ static void emit_forward(struct claret_emit *emit, const struct claret_node *nod
     call = emit_kernel(emit, &problem, "join", "group_norm_join", 0);
     claret_kernel_tensor(call, parts, 0);
     claret_kernel_tensor(call, node->out[1], 0);
-    claret_kernel_float(call, (float)node->attr[is_layer(node) ? LAYER_EPS : GROUP_EPS].f);
+    claret_kernel_float(call, claret_group_norm_of(node).eps);
     sizes(call, &problem);
     claret_kernel_range(call, groups, 64);
     call = emit_kernel(emit, &problem, "normalise", "group_norm", WITH_WEIGHT | WITH_BIAS | WITH_LAYOUT);
@@ -280,7 +289,7 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
     claret_update_emit_sum(emit, node, WEIGHT, 0, parts, problem.weights, biases, problem.parts);
 }
 
-#define SOLVERS(name_)                                                                                       \
+#define SOLVERS(name_, channels)                                                                             \
     static void name_##_rows_emit(struct claret_emit *emit, const struct claret_node *node)                  \
     {                                                                                                        \
         emit_##name_(emit, node, true);                                                                      \
@@ -295,15 +304,16 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
                                                       .emit = name_##_rows_emit};                            \
     static const struct claret_solver name_##_plain = {                                                      \
         .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = name_##_plain_emit};                          \
-    static const struct claret_solver *const name_##_solvers[] = {&name_##_rows, &name_##_plain, NULL}
+    static const struct claret_solver *const name_##_solvers[] = {&channels, &name_##_rows, &name_##_plain,  \
+                                                                  NULL}
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
     return claret_vector_device(problem->device, reason);
 }
-SOLVERS(forward);
-SOLVERS(dx);
-SOLVERS(dw);
+SOLVERS(forward, claret_group_norm_channels);
+SOLVERS(dx, claret_group_norm_channels_dx);
+SOLVERS(dw, claret_group_norm_channels_dw);
 
 #define FORWARD(name_, schema_)                                                                              \
     {                                                                                                        \
