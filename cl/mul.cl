@@ -45,3 +45,51 @@ __kernel void mul_db(CONST_TENSOR(float, dy), CONST_TENSOR(float, a), TENSOR(flo
         even = fma(dy[first + (ulong)p * step], a[first + (ulong)p * step], even);
     db[i] = even + odd;
 }
+
+#ifdef LANES
+#define STORE_CHANNELS(v, p)                                                                                 \
+    do {                                                                                                     \
+        if (c + LANES <= channels)                                                                           \
+            STORE_FLOATS(v, p);                                                                              \
+        else                                                                                                 \
+            STORE_SOME(float, v, p, channels - c);                                                           \
+    } while (0)
+
+/* The same with EACH 2, for devices whose work-items own wide vectors: lanes are channels, an item has `pixels` of an image. Items:
+ * (ceil(PLANE / pixels), N). */
+__kernel void mul_channels(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR(float, y), int channels, int pixels)
+{
+    USE_CONST(float, a);
+    USE_CONST(float, b);
+    USE(float, y);
+    const int begin = (int)get_global_id(0) * pixels, end = min(begin + pixels, PLANE);
+    const ulong n = get_global_id(1);
+    for (int p = begin; p < end; p++)
+        for (int c = 0; c < channels; c += LANES) {
+            const ulong at = (n * PLANE + p) * channels + c;
+            STORE_CHANNELS(LOAD(a + at) * LOAD(b + n * channels + c), y + at);
+        }
+}
+
+/* Items: (ceil(channels / LANES), N). */
+__kernel void mul_db_channels(CONST_TENSOR(float, dy), CONST_TENSOR(float, a), TENSOR(float, db), int channels, int pixels)
+{
+    USE_CONST(float, dy);
+    USE_CONST(float, a);
+    USE(float, db);
+    const int c = (int)get_global_id(0) * LANES;
+    const ulong n = get_global_id(1);
+    if (c >= channels)
+        return;
+    FLOATS even = 0.0f, odd = 0.0f;
+    ulong at = n * PLANE * channels + c;
+    int p = 0;
+    for (; p + 2 <= PLANE; p += 2, at += 2 * channels) {
+        even = fma(LOAD(dy + at), LOAD(a + at), even);
+        odd = fma(LOAD(dy + at + channels), LOAD(a + at + channels), odd);
+    }
+    if (p < PLANE)
+        even = fma(LOAD(dy + at), LOAD(a + at), even);
+    STORE_CHANNELS(even + odd, db + n * channels + c);
+}
+#endif

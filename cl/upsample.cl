@@ -129,3 +129,79 @@ __kernel void shift_back(CONST_TENSOR(float, dy), TENSOR(float, dx), SIZES, int 
         dx[(outer * height + h) * width * inner + i] =
             dy[((outer * oh_count + h + top) * ow_count + left) * inner + i];
 }
+
+#ifdef LANES
+#define STORE_INNER(v, p)                                                                                    \
+    do {                                                                                                     \
+        if (c + LANES <= inner)                                                                              \
+            STORE_FLOATS(v, p);                                                                              \
+        else                                                                                                 \
+            STORE_SOME(float, v, p, inner - c);                                                              \
+    } while (0)
+
+/* The same of images in NHWC for devices whose work-items own wide vectors: lanes are channels, an item has a row. Define: BILINEAR.
+ * Items: (OH, N). */
+__kernel void upsample_channels(CONST_TENSOR(float, x), TENSOR(float, y), SIZES, int scale_h, int scale_w)
+{
+    USE_CONST(float, x);
+    USE(float, y);
+    const int oh = get_global_id(0);
+    const ulong n = get_global_id(1);
+    int h = oh / scale_h, w;
+    float down = 0.0f, right = 0.0f;
+    if (oh >= oh_count)
+        return;
+    if (BILINEAR)
+        down = between(oh, height, oh_count, scale_h, &h);
+    x += (n * height + h) * width * inner;
+    y += (n * oh_count + oh) * ow_count * inner;
+    const int next_h = h + 1 < height ? width * inner : 0;
+    for (int ow = 0; ow < ow_count; ow++) {
+        w = ow / scale_w;
+        if (BILINEAR)
+            right = between(ow, width, ow_count, scale_w, &w);
+        const int next_w = w + 1 < width ? inner : 0;
+        for (int c = 0; c < inner; c += LANES) {
+            __global const float *at = x + w * inner + c;
+            FLOATS value = LOAD(at);
+            if (BILINEAR) {
+                const FLOATS above = fma((FLOATS)right, LOAD(at + next_w), (1.0f - right) * value);
+                const FLOATS below =
+                    fma((FLOATS)right, LOAD(at + next_h + next_w), (1.0f - right) * LOAD(at + next_h));
+                value = fma((FLOATS)down, below, (1.0f - down) * above);
+            }
+            STORE_INNER(value, y + ow * inner + c);
+        }
+    }
+}
+
+/* Items: (H, N). */
+__kernel void upsample_channels_dx(CONST_TENSOR(float, dy), TENSOR(float, dx), SIZES, int scale_h, int scale_w)
+{
+    USE_CONST(float, dy);
+    USE(float, dx);
+    const int h = get_global_id(0);
+    const ulong n = get_global_id(1);
+    if (h >= height)
+        return;
+    const int top = BILINEAR ? FIRST(h, height, oh_count, scale_h) : h * scale_h;
+    const int bottom = BILINEAR ? END(h, height, oh_count, scale_h) : top + scale_h;
+    dy += n * oh_count * ow_count * inner;
+    dx += (n * height + h) * width * inner;
+    for (int w = 0; w < width; w++) {
+        const int left = BILINEAR ? FIRST(w, width, ow_count, scale_w) : w * scale_w;
+        const int end = BILINEAR ? END(w, width, ow_count, scale_w) : left + scale_w;
+        for (int c = 0; c < inner; c += LANES)
+            STORE_INNER((FLOATS)0.0f, dx + w * inner + c);
+        for (int oh = top; oh < bottom; oh++) {
+            const float by = BILINEAR ? share(oh, h, height, oh_count, scale_h) : 1.0f;
+            for (int ow = left; ow < end; ow++) {
+                const float all = BILINEAR ? by * share(ow, w, width, ow_count, scale_w) : 1.0f;
+                __global const float *at = dy + ((ulong)oh * ow_count + ow) * inner;
+                for (int c = 0; c < inner; c += LANES)
+                    STORE_INNER(fma((FLOATS)all, LOAD(at + c), LOAD(dx + w * inner + c)), dx + w * inner + c);
+            }
+        }
+    }
+}
+#endif

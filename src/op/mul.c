@@ -1,6 +1,8 @@
 /* mul: in a, b of the same shape, or b (N, C, 1, 1) for images a (N, C, H, W); out a * b. mul_db: in dy, a;
  * out the gradient of such a b. Other gradients are products like the first. */
-#include "op/op.h"
+#include "op/vectors.h"
+
+#include <stdio.h>
 
 static const struct claret_attr_def attrs[] = {{.key = NULL}};
 static const struct claret_schema schema = {"mul", 2, attrs, 0};
@@ -69,10 +71,63 @@ static void db_emit(struct claret_emit *emit, const struct claret_node *node)
     emit_products(emit, node, "mul_db", node->in[0], node->out[0]);
 }
 
+/* Images in NHWC, and what has a value for each of their channels. */
+#define PIXELS 64 /* that an item has */
+
+static void emit_channels(struct claret_emit *emit, const struct claret_node *node, const char *entry,
+                          int images, bool sums)
+{
+    const int64_t *dim = claret_emit_tensor(emit, images)->shape.dim;
+    int64_t plane = dim[2] * dim[3];
+    int lanes = claret_vector_lanes(claret_emit_device(emit), dim[1]);
+    double all = (double)dim[0] * (double)dim[1] * (double)plane;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "product", "mul", entry);
+    claret_kernel_define(call, "EACH", 2);
+    claret_kernel_define(call, "PLANE", plane);
+    claret_kernel_define(call, "LANES", lanes);
+    claret_kernel_tensor(call, node->in[0], 0);
+    claret_kernel_tensor(call, node->in[1], 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_int(call, dim[1]);
+    claret_kernel_int(call, PIXELS);
+    claret_kernel_range3(call, sums ? (dim[1] + lanes - 1) / lanes : (plane + PIXELS - 1) / PIXELS, dim[0], 1,
+                         1);
+    claret_emit_cost(emit, all, 8 * all);
+}
+
+static void channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "mul_channels", node->out[0], false);
+}
+
+static void db_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "mul_db_channels", node->in[0], true);
+}
+
+static bool channels_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const struct claret_node *node = problem->node;
+    bool sums = node->op == &mul_db;
+    bool same = claret_shape_equal(&problem->tensors[node->in[0]].shape,
+                                   &problem->tensors[sums ? node->out[0] : node->in[1]].shape);
+    if (same)
+        snprintf(reason, 128, "there is no value for each channel");
+    return !same && claret_vector_device(problem->device, reason);
+}
+
+static const struct claret_solver channels = {.name = "channels",
+                                              .layout = CLARET_LAYOUT_NHWC,
+                                              .applicable = channels_applicable,
+                                              .emit = channels_emit};
+static const struct claret_solver db_channels = {.name = "channels",
+                                                 .layout = CLARET_LAYOUT_NHWC,
+                                                 .applicable = channels_applicable,
+                                                 .emit = db_channels_emit};
 static const struct claret_solver plain = {.name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = plain_emit};
 static const struct claret_solver db_plain = {.name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = db_emit};
-static const struct claret_solver *const solvers[] = {&plain, NULL};
-static const struct claret_solver *const db_solvers[] = {&db_plain, NULL};
+static const struct claret_solver *const solvers[] = {&channels, &plain, NULL};
+static const struct claret_solver *const db_solvers[] = {&db_channels, &db_plain, NULL};
 
 static const struct claret_op mul = {.name = "mul",
                                      .schema = &schema,

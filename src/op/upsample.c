@@ -1,7 +1,8 @@
 /* upsample: in x (N, C, H, W); out y (N, C, H * scale, W * scale), each value repeated (PyTorch's mode
  * nearest), or for each what lies between the four around it (bilinear). pad: in x; out y with zeros around
  * it. …_dx: in dy; out dx. */
-#include "op/op.h"
+#include "op/elementwise.h"
+#include "op/vectors.h"
 
 #define LARGE (1 << 16)
 
@@ -54,12 +55,12 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 /* Sizes of x, whose images are small, and of y, whose are `large` and say how both lie; two numbers more. */
 static struct claret_kernel_call *emit_images(struct claret_emit *emit, const struct claret_node *node,
                                               const char *entry, int small, int large, int64_t first,
-                                              int64_t second)
+                                              int64_t second, bool last)
 {
     const struct claret_tensor *y = claret_emit_tensor(emit, large);
     const int64_t *of_x = claret_emit_tensor(emit, small)->shape.dim, *of_y = y->shape.dim;
     const int64_t *out = claret_emit_tensor(emit, node->out[0])->shape.dim;
-    int64_t inner = y->layout == CLARET_NHWC ? of_y[1] : 1;
+    int64_t inner = last || y->layout == CLARET_NHWC ? of_y[1] : 1;
     const int64_t numbers[] = {of_x[2], of_x[3], of_y[2], of_y[3], inner, first, second};
     struct claret_kernel_call *call = claret_emit_kernel(emit, node->op->name, "upsample", entry);
     claret_kernel_tensor(call, node->in[0], 0);
@@ -77,7 +78,7 @@ static void upsample_emit(struct claret_emit *emit, const struct claret_node *no
     const struct claret_attr *attr = node->attr;
     struct claret_kernel_call *call =
         emit_images(emit, node, attr[MODE].i[0] ? "upsample_bilinear" : "upsample_nearest", node->in[0],
-                    node->out[0], attr[SCALE].i[0], attr[SCALE].i[1]);
+                    node->out[0], attr[SCALE].i[0], attr[SCALE].i[1], false);
     claret_kernel_define(call, "ALIGN", attr[ALIGN].i[0]);
 }
 
@@ -86,27 +87,60 @@ static void upsample_dx_emit(struct claret_emit *emit, const struct claret_node 
     const struct claret_attr *attr = node->attr;
     struct claret_kernel_call *call =
         emit_images(emit, node, attr[MODE].i[0] ? "upsample_bilinear_dx" : "upsample_nearest_dx",
-                    node->out[0], node->in[0], attr[SCALE].i[0], attr[SCALE].i[1]);
+                    node->out[0], node->in[0], attr[SCALE].i[0], attr[SCALE].i[1], false);
     claret_kernel_define(call, "ALIGN", attr[ALIGN].i[0]);
+}
+
+/* Rows of images in NHWC, of either mode. */
+static void emit_channels(struct claret_emit *emit, const struct claret_node *node, const char *entry,
+                          int small, int large)
+{
+    const struct claret_attr *attr = node->attr;
+    const int64_t *out = claret_emit_tensor(emit, node->out[0])->shape.dim;
+    struct claret_kernel_call *call =
+        emit_images(emit, node, entry, small, large, attr[SCALE].i[0], attr[SCALE].i[1], true);
+    claret_kernel_define(call, "ALIGN", attr[ALIGN].i[0]);
+    claret_kernel_define(call, "BILINEAR", attr[MODE].i[0]);
+    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), out[1]));
+    claret_kernel_range3(call, out[2], out[0], 1, 1);
+}
+
+static void upsample_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "upsample_channels", node->in[0], node->out[0]);
+}
+
+static void upsample_dx_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "upsample_channels_dx", node->out[0], node->in[0]);
 }
 
 static void pad_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_images(emit, node, "shift", node->in[0], node->out[0], node->attr[TOP].i[0], node->attr[LEFT].i[0]);
+    emit_images(emit, node, "shift", node->in[0], node->out[0], node->attr[TOP].i[0], node->attr[LEFT].i[0],
+                false);
 }
 
 static void pad_dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     emit_images(emit, node, "shift_back", node->out[0], node->in[0], node->attr[TOP].i[0],
-                node->attr[LEFT].i[0]);
+                node->attr[LEFT].i[0], false);
 }
 
 #define SOLVER(name_, emit_)                                                                                 \
     static const struct claret_solver name_##_plain = {                                                      \
         .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = emit_};                                       \
     static const struct claret_solver *const name_##_solvers[] = {&name_##_plain, NULL}
-SOLVER(upsample, upsample_emit);
-SOLVER(upsample_dx, upsample_dx_emit);
+#define CHANNELS(name_, emit_, channels_emit_)                                                               \
+    static const struct claret_solver name_##_plain = {                                                      \
+        .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = emit_};                                       \
+    static const struct claret_solver name_##_channels = {.name = "channels",                                \
+                                                          .layout = CLARET_LAYOUT_NHWC,                      \
+                                                          .applicable = claret_elementwise_vectors,          \
+                                                          .emit = channels_emit_};                           \
+    static const struct claret_solver *const name_##_solvers[] = {&name_##_channels, &name_##_plain, NULL}
+CHANNELS(upsample, upsample_emit, upsample_channels_emit);
+CHANNELS(upsample_dx, upsample_dx_emit, upsample_dx_channels_emit);
 SOLVER(pad, pad_emit);
 SOLVER(pad_dx, pad_dx_emit);
 
