@@ -44,6 +44,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
     char reason[128];
     bool vectors = claret_vector_device(device, reason), tiles = claret_tile_unasked(device);
     bool fuse = !options->no_fuse && (vectors || tiles);
+    struct claret_loss loss = {.kind = CLARET_LOSS_CROSS_ENTROPY};
+    (void)claret_loss_init(options, &loss); /* claret_options_check() has seen to it */
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
                                          .f32_images = f32_images,
@@ -51,7 +53,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .tiles = tiles,
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
-                                         .optimizer = claret_optimizer_of(options)};
+                                         .optimizer = claret_optimizer_of(options),
+                                         .loss = loss};
 }
 
 static struct claret_graph_options graph_options(const struct claret_session *session,
