@@ -100,10 +100,11 @@ static void set_options(struct claret_options *options, const struct golden *gol
                  {"beta2", "beta2"},
                  {"eps", "eps"},
                  {"alpha", "alpha"},
-                 {"centered", "centered"}};
+                 {"centered", "centered"},
+                 {"freeze", "freeze"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *value = json_object_get(golden->settings, names[i].key);
-        char text[32];
+        char text[128];
         if (!value)
             continue;
         if (json_is_number(value))
@@ -320,6 +321,14 @@ static void rmsprop(void **state)
     run_golden("rmsprop");
 }
 
+/* Batch norm, whose statistics go on where it is frozen. */
+static void frozen(void **state)
+{
+    (void)state;
+    run_golden("frozen");
+    run_tiles("frozen", 25);
+}
+
 static void adamw_tiles(void **state)
 {
     (void)state;
@@ -347,6 +356,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(simplecnn),       cmocka_unit_test(nesterov),       cmocka_unit_test(dampening),
         cmocka_unit_test(simplecnn_tiles), cmocka_unit_test(nesterov_tiles), cmocka_unit_test(adam),
         cmocka_unit_test(adamw),           cmocka_unit_test(rmsprop),        cmocka_unit_test(adamw_tiles),
+        cmocka_unit_test(frozen),
     };
 
     if (argc > 1) {

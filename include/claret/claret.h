@@ -257,13 +257,14 @@ CLARET_API void claret_network_destroy(struct claret_network *network);
 CLARET_API const char *claret_network_name(const struct claret_network *network);
 /* input[3] gets channels, height, width; *classes the number of logits. */
 CLARET_API void claret_network_shape(const struct claret_network *network, int input[3], int *classes);
-/* The layer table, and about how many bytes of a device training takes at that batch size. `*text` is to be
- * freed by claret_text_free(). */
+/* The layer table, and about how many bytes of a device training takes at that batch size. freeze: as the
+ * option of that name; NULL: nothing is frozen. `*text` is to be freed by claret_text_free(). CLARET_INVALID.
+ */
 CLARET_API enum claret_status claret_network_describe(const struct claret_network *network, int batch_size,
-                                                      char **text);
+                                                      const char *freeze, char **text);
 /* The same as a JSON object. */
 CLARET_API enum claret_status claret_network_describe_json(const struct claret_network *network,
-                                                           int batch_size, char **text);
+                                                           int batch_size, const char *freeze, char **text);
 /* The index-th name of the zoo, NULL past the last. */
 CLARET_API const char *claret_network_zoo(size_t index);
 

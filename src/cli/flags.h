@@ -100,6 +100,9 @@ enum cli_group {
       "start from these weights (safetensors) instead of random ones")                                       \
     X(RESET, "reset", 0, "NAME,...", "reset", T, DATA,                                                       \
       "begin these layers or tensors anew, whatever the --init file has of them (patterns as in a shell)")   \
+    X(FREEZE, "freeze", 0, "NAME,...", "freeze", TS, TRAINING,                                               \
+      "leave these layers or tensors as they are (patterns as in a shell): no gradient is computed below "   \
+      "what is left to train. Running statistics go on, as in PyTorch")                                      \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
     X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TESP, TRAINING, "images in a step")                  \

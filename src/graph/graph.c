@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "graph/build.h"
 #include "op/batch.h"
 #include "op/update.h"
@@ -20,6 +21,11 @@
 /* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0.
  */
 #define PARAM_ALIGN 32
+
+int64_t claret_build_padded(int64_t count)
+{
+    return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
 
 /* ---- adding ---- */
 
@@ -128,11 +134,14 @@ int claret_build_param(struct claret_build *build, struct claret_node *node, con
     shape = bounded(build, suffix, node->layer, shape, 0);
     int id = claret_build_add_tensor(build, name, CLARET_HOME_PARAMS, CLARET_DTYPE_F32, shape);
     graph->tensors[id].base = graph->all_params;
-    graph->tensors[id].base_offset = build->param_elements;
     graph->tensors[id].init_bound = init_bound;
-    build->wants[id] = build->options->training;
+    bool frozen = build->options->freeze && claret_pattern_match(build->options->freeze, name);
+    int64_t *elements = frozen ? &build->frozen_elements : &build->param_elements;
+    graph->tensors[id].frozen = frozen;
+    graph->tensors[id].base_offset = *elements;
+    build->wants[id] = build->options->training && !frozen;
     int64_t count = claret_shape_count(&shape);
-    build->param_elements += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    *elements += claret_build_padded(count);
     graph->params[graph->param_count++] = id;
     node->in[node->in_count++] = id;
     return id;
@@ -160,7 +169,7 @@ int claret_build_buffer(struct claret_build *build, struct claret_node *node, co
     graph->tensors[id].base_offset = whole->shape.dim[0];
     graph->tensors[id].init_value = value;
     int64_t count = claret_shape_count(&shape);
-    whole->shape.dim[0] += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    whole->shape.dim[0] += claret_build_padded(count);
     graph->buffers[graph->buffer_count++] = id;
     claret_build_input(node, id);
     return id;
@@ -251,14 +260,31 @@ static enum claret_status add_sources(struct claret_build *build)
     return CLARET_OK;
 }
 
-static void size_whole_buffers(struct claret_build *build)
+static const char *param_name(int index, const void *user)
+{
+    const struct claret_graph *graph = user;
+    return index < graph->param_count ? graph->tensors[graph->params[index]].name : NULL;
+}
+
+/* Frozen parameters lie behind those that are trained, so that gradients and state have none of them. */
+static enum claret_status place_params(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
+    const char *freeze = build->options->freeze;
+    if (freeze)
+        CLARET_TRY(claret_pattern_check("freeze", freeze, param_name, graph));
+    if (build->frozen_elements && !build->param_elements)
+        return claret_fail(CLARET_INVALID, "freeze: '%s' leaves nothing to train", freeze);
+    for (int i = 0; i < graph->param_count; i++)
+        if (graph->tensors[graph->params[i]].frozen)
+            graph->tensors[graph->params[i]].base_offset += build->param_elements;
     const int whole[3] = {graph->all_params, graph->all_grads, graph->all_state};
-    const int copies[3] = {1, 1, claret_optimizer_slots(&build->options->optimizer)};
+    const int64_t elements[3] = {build->param_elements + build->frozen_elements, build->param_elements,
+                                 claret_optimizer_slots(&build->options->optimizer) * build->param_elements};
     for (int i = 0; i < 3; i++)
         if (whole[i] >= 0)
-            graph->tensors[whole[i]].shape = claret_shape1(copies[i] * build->param_elements);
+            graph->tensors[whole[i]].shape = claret_shape1(elements[i]);
+    return CLARET_OK;
 }
 
 static void add_loss(struct claret_build *build)
@@ -274,55 +300,6 @@ static void add_loss(struct claret_build *build)
     memcpy(loss->out, out, sizeof out);
     loss->in_count = 3;
     loss->out_count = 2;
-}
-
-/* `count` elements of a whole buffer from `first` on; the buffer itself where that is all of it. */
-static int part_of(struct claret_build *build, int whole, int64_t first, int64_t count)
-{
-    struct claret_graph *graph = build->graph;
-    if (whole < 0 || count == build->param_elements)
-        return whole;
-    int part = claret_build_add_tensor(build, graph->tensors[whole].name, graph->tensors[whole].home,
-                                       CLARET_DTYPE_F32, claret_shape1(count));
-    graph->tensors[part].base = whole;
-    graph->tensors[part].base_offset = first;
-    return part;
-}
-
-static void add_update(struct claret_build *build, int64_t first, int64_t end)
-{
-    struct claret_graph *graph = build->graph;
-    if (end <= first)
-        return;
-    int params = part_of(build, graph->all_params, first, end - first);
-    int grads = part_of(build, graph->all_grads, first, end - first);
-    struct claret_node *node = claret_build_add_node(build, claret_op_find("update"), "update", -1, NULL);
-    node->update = build->update;
-    node->out[node->out_count++] = params;
-    claret_build_input(node, params);
-    claret_build_input(node, grads);
-    for (int slot = 0; slot < build->update->slots; slot++) {
-        int state = claret_build_state(build, slot, "update", first, claret_shape1(end - first));
-        claret_build_input(node, state);
-        node->out[node->out_count++] = state;
-    }
-    claret_build_input(node, graph->step);
-}
-
-/* For each run of parameters that no other node updates: one, where there are none of these. */
-static void add_updates(struct claret_build *build)
-{
-    struct claret_graph *graph = build->graph;
-    int64_t first = 0;
-    for (int i = 0; i < graph->param_count; i++) {
-        const struct claret_tensor *param = &graph->tensors[graph->params[i]];
-        if (!param->updated)
-            continue;
-        add_update(build, first, param->base_offset);
-        first = i + 1 < graph->param_count ? graph->tensors[graph->params[i + 1]].base_offset
-                                           : build->param_elements;
-    }
-    add_update(build, first, build->param_elements);
 }
 
 static enum claret_status add_training(struct claret_build *build)
@@ -345,8 +322,9 @@ static enum claret_status add_training(struct claret_build *build)
         graph->input_grad = claret_build_grad(build, graph->input);
     }
     for (int i = 0; i < graph->param_count; i++)
-        graph->grads[i] = claret_build_grad(build, graph->params[i]);
-    add_updates(build);
+        graph->grads[i] =
+            graph->tensors[graph->params[i]].frozen ? -1 : claret_build_grad(build, graph->params[i]);
+    claret_build_updates(build);
     return CLARET_OK;
 }
 
@@ -395,7 +373,7 @@ static enum claret_status fill(struct claret_build *build)
     CLARET_TRY(allocate(build));
     CLARET_TRY(add_sources(build));
     CLARET_TRY(claret_build_layers(build));
-    size_whole_buffers(build);
+    CLARET_TRY(place_params(build));
     if (build->options->training)
         CLARET_TRY(add_training(build));
     CLARET_TRY(add_end(build));

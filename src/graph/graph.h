@@ -18,6 +18,7 @@ struct claret_graph_options {
     bool f32_images;    /* batches come as float32, else uint8 */
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
     struct claret_optimizer optimizer;
+    const char *freeze; /* parameters that stay as they are: patterns (base/pattern.h); NULL, "": none */
 };
 
 struct claret_graph {
@@ -35,7 +36,7 @@ struct claret_graph {
                                   logits -1: they stay inside a fused loss */
     int losses, input_grad;    /* (N) per image; (N,C,H,W) */
     int all_params, all_grads, all_state; /* whole buffers, flat */
-    int *params, *grads;                  /* param_count each, in the network's order */
+    int *params, *grads; /* param_count each, in the network's order; a frozen one's gradient: -1 */
     int param_count;
     int all_buffers, *buffers,
         buffer_count; /* state that no gradient changes: the whole, -1: none; its parts */

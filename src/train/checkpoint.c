@@ -355,8 +355,8 @@ enum claret_status claret_checkpoint_options(const struct claret_checkpoint *che
 }
 
 /* What says which step comes next and what it does. */
-static const char *const fixed[] = {"model",       "batch-size",   "seed",          "no-shuffle",
-                                    "limit-train", "val-fraction", "coarse-labels", NULL};
+static const char *const fixed[] = {"model",        "batch-size",    "seed",   "no-shuffle", "limit-train",
+                                    "val-fraction", "coarse-labels", "freeze", NULL};
 
 enum claret_status claret_checkpoint_check(const struct claret_checkpoint *checkpoint,
                                            const struct claret_options *options)

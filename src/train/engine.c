@@ -51,7 +51,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .tiles = tiles,
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
-                                         .optimizer = claret_optimizer_of(options)};
+                                         .optimizer = claret_optimizer_of(options),
+                                         .freeze = options->freeze};
 }
 
 static struct claret_graph_options graph_options(const struct claret_session *session,

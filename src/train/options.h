@@ -61,6 +61,7 @@
     X("checkpoint-keep", checkpoint_keep, INT, "2", 1, 1000)                                                 \
     X("init", init, TEXT, "", 0, 0)                                                                          \
     X("reset", reset, TEXT, "", 0, 0)                                                                        \
+    X("freeze", freeze, TEXT, "", 0, 0)                                                                      \
     X("out", out, TEXT, "", 0, 0)                                                                            \
     X("overwrite", overwrite, SWITCH, "false", 0, 0)                                                         \
     X("device", device, TEXT, "", 0, 0)                                                                      \

@@ -76,6 +76,14 @@ class Resume(harness.Case):
         self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--checkpoint-every", "15"))
         self.check(self.run_claret("train", "--resume", "run"), "run", expected)
 
+    def test_killed_with(self):
+        """What else the update depends on."""
+        for words in (["--freeze", "conv2d1,linear1.bias"],):
+            with self.subTest(words=words):
+                expected = self.whole(*words, "--overwrite")
+                self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--overwrite", "--checkpoint-every", "15"))
+                self.check(self.run_claret("train", "--resume", "run"), "run", expected)
+
     def test_stopped(self):
         """A signal leaves a checkpoint, wherever the training stands; other threads are as good."""
         expected = self.whole()
@@ -207,6 +215,7 @@ class Resume(harness.Case):
         for words, says in [
                 (["--resume", "run", "--batch-size", "8"], ["--batch-size is '4'", "cannot become '8'"]),
                 (["--resume", "run", "--seed", "1"], "--seed"),
+                (["--resume", "run", "--freeze", "conv1"], "--freeze is '' in"),
                 (["--resume", "run", "--model", "resnet20"], "--model"),
                 (["--resume", "run", "-o", "other"], "--out"),
                 (["--resume", "run", "--config", "run/config.ini"], "--config"),

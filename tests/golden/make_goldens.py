@@ -11,6 +11,7 @@ Batches are taken in order, over and over; the last one of a round is short wher
 All of it is float32 on one thread. --verify trains once more in float64 and shows how far float32 is from it:
 the room that another float32 implementation has within the limits.
 """
+import fnmatch
 import json
 import os
 import sys
@@ -45,6 +46,19 @@ relu
 out = linear out_features=7
 """
 
+NORMED = """\
+input 3 13 11
+stem = conv2d out_channels=8 kernel_size=3 padding=1
+norm = batch_norm2d
+relu
+second = conv2d out_channels=8 kernel_size=3
+norm2 = batch_norm2d
+relu
+max_pool2d kernel_size=2
+flatten
+fc = linear out_features=5
+"""
+
 
 class SimpleCNN(nn.Module):
     def __init__(self):
@@ -71,6 +85,21 @@ class Deeper(nn.Module):
         return self.out(torch.relu(self.hidden(x.flatten(1))))
 
 
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.second = nn.Conv2d(8, 8, 3)
+        self.norm2 = nn.BatchNorm2d(8)
+        self.fc = nn.Linear(8 * 5 * 4, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.stem(x)))
+        x = nn.functional.max_pool2d(torch.relu(self.norm2(self.second(x))), 2)
+        return self.fc(x.flatten(1))
+
+
 GOLDENS = {
     "simplecnn": (SimpleCNN, SIMPLECNN, (64, 3, 32, 32), 10,
                   dict(batch=4, lr=0.001, momentum=0.9, weight_decay=0.0, dampening=0.0, nesterov=False, steps=200)),
@@ -83,10 +112,21 @@ GOLDENS = {
               dict(batch=5, optimizer="adamw", lr=0.003, beta1=0.8, beta2=0.99, eps=1e-6, weight_decay=0.1, steps=50)),
     "rmsprop": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                 dict(batch=5, optimizer="rmsprop", lr=0.0005, alpha=0.9, eps=1e-4, momentum=0.5, centered=True, steps=50)),
+    # Half of a layer frozen, and all that is below what is trained.
+    "frozen": (Normed, NORMED, (22, 3, 13, 11), 5,
+               dict(batch=5, lr=0.003, momentum=0.9, weight_decay=0.01, freeze="stem,norm,norm2.weight,second.bias,fc.bias",
+                    steps=25)),
 }
 # What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2")
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "freeze")
+
+
+def matches(patterns, name):
+    """As --freeze: a pattern is that of the parameter or of a module that it is in."""
+    parts = name.split(".")
+    return any(fnmatch.fnmatchcase(".".join(parts[:end]), pattern)
+               for pattern in patterns.split(",") for end in range(1, len(parts) + 1))
 
 
 def draw(shape, classes, seed):
@@ -111,7 +151,10 @@ def train(model, images, labels, settings, dtype):
     arguments = {key: value for key, value in settings.items() if key not in OTHERS}
     if "beta1" in settings:
         arguments["betas"] = settings["beta1"], settings["beta2"]
-    optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](model.parameters(), **arguments)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad = not matches(settings.get("freeze", ""), name)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](trained, **arguments)
     losses, at = [], 0
     for _ in range(settings["steps"]):
         end = min(at + settings["batch"], len(images))

@@ -1,0 +1,199 @@
+/* What options make of the nodes around the update: frozen parameters. Host only. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/plan.h"
+
+static const char text[] = "input 3 16 16\n"
+                           "stem = conv2d out_channels=8 kernel_size=3 padding=1\n"
+                           "norm = batch_norm2d\n"
+                           "relu\n"
+                           "second = conv2d out_channels=8 kernel_size=3\n"
+                           "relu\n"
+                           "max_pool2d kernel_size=2\n"
+                           "flatten\n"
+                           "hidden = linear out_features=20\n"
+                           "relu\n"
+                           "fc = linear out_features=10\n";
+
+struct made {
+    struct claret_spec *spec;
+    struct claret_graph *graph;
+    struct claret_plan *plan;
+};
+
+static enum claret_status try(const struct claret_graph_options *options, struct made *made)
+{
+    memset(made, 0, sizeof *made);
+    claret_error_clear();
+    enum claret_status status = claret_spec_parse(text, "a.net", claret_op_schemas(), &made->spec);
+    return status == CLARET_OK ? claret_graph_create(made->spec, options, &made->graph) : status;
+}
+
+static void drop(struct made *made)
+{
+    claret_plan_destroy(made->plan);
+    claret_graph_destroy(made->graph);
+    claret_spec_destroy(made->spec);
+}
+
+/* With a plan for a CPU device, whose layers and updates are fused. */
+static void make(struct claret_graph_options options, struct made *made)
+{
+    struct claret_device_desc device;
+    claret_device_desc_default(&device);
+    device.kind = CLARET_CLASS_CPU;
+    device.float_width = 8;
+    const struct claret_plan_options plan = {.device = &device};
+    if (try(&options, made) != CLARET_OK || claret_plan_create(made->graph, &plan, &made->plan) != CLARET_OK)
+        fail_msg("%s", claret_error());
+}
+
+static struct claret_graph_options options_for(bool fuse)
+{
+    return (struct claret_graph_options){.batch = 4,
+                                         .training = true,
+                                         .fuse = fuse,
+                                         .fuse_update = fuse,
+                                         .channels_last = fuse,
+                                         .optimizer.momentum = 0.9};
+}
+
+static const struct claret_node *node(const struct claret_graph *graph, const char *name)
+{
+    for (int i = 0; i < graph->node_count; i++)
+        if (strcmp(graph->nodes[i].name, name) == 0)
+            return &graph->nodes[i];
+    return NULL;
+}
+
+static const struct claret_tensor *tensor(const struct claret_graph *graph, const char *name)
+{
+    int id = claret_graph_find(graph, name);
+    return id >= 0 ? &graph->tensors[id] : NULL;
+}
+
+static int64_t elements(const struct claret_graph *graph, int whole)
+{
+    return claret_shape_count(&graph->tensors[whole].shape);
+}
+
+/* ---- frozen parameters ---- */
+
+/* Less memory and fewer launches, the more of the network's beginning is frozen. */
+static void test_freeze_costs(void **state)
+{
+    static const char *const freezes[] = {"", "stem", "stem,norm", "stem,norm,second",
+                                          "stem,norm,second,hidden"};
+    (void)state;
+    for (int fuse = 0; fuse < 2; fuse++) {
+        uint64_t bytes = UINT64_MAX;
+        int launches = INT32_MAX;
+        for (size_t i = 0; i < sizeof freezes / sizeof *freezes; i++) {
+            struct claret_graph_options options = options_for(fuse);
+            struct made made;
+            options.freeze = freezes[i];
+            make(options, &made);
+            if (claret_plan_bytes(made.plan) >= bytes || made.plan->launch_count >= launches)
+                fail_msg("'%s': %llu bytes and %d launches, before %llu and %d", freezes[i],
+                         (unsigned long long)claret_plan_bytes(made.plan), made.plan->launch_count,
+                         (unsigned long long)bytes, launches);
+            bytes = claret_plan_bytes(made.plan);
+            launches = made.plan->launch_count;
+            drop(&made);
+        }
+    }
+}
+
+/* They lie behind the others, in the evaluation's graph too; gradients and state have no room for them. */
+static void test_freeze_places(void **state)
+{
+    (void)state;
+    struct claret_graph_options options = options_for(false), evaluation = {.batch = 9};
+    struct made train, eval;
+    options.freeze = evaluation.freeze = "stem,fc.bias";
+    make(options, &train);
+    make(evaluation, &eval);
+    const struct claret_graph *graph = train.graph;
+    int64_t trained = elements(graph, graph->all_grads), end = 0, frozen_end = trained;
+    assert_true(elements(graph, graph->all_state) == trained);
+    assert_true(elements(graph, graph->all_params) > trained);
+    for (int i = 0; i < graph->param_count; i++) {
+        const struct claret_tensor *param = &graph->tensors[graph->params[i]];
+        bool frozen = strncmp(param->name, "stem.", 5) == 0 || strcmp(param->name, "fc.bias") == 0;
+        int64_t *at = frozen ? &frozen_end : &end;
+        assert_true(param->frozen == frozen && (graph->grads[i] < 0) == frozen);
+        assert_true(param->base_offset >= *at);
+        *at = param->base_offset + claret_shape_count(&param->shape);
+        assert_true(tensor(eval.graph, param->name)->base_offset == param->base_offset);
+    }
+    assert_true(end <= trained && frozen_end <= elements(graph, graph->all_params));
+    drop(&train);
+    drop(&eval);
+}
+
+/* No backward node below what is trained, none for a layer that is frozen whole. The gradient of the frozen
+ * half of a layer is thrown away, and the update of the other half is not the node's own. */
+static void test_freeze_nodes(void **state)
+{
+    (void)state;
+    struct claret_graph_options options = options_for(false);
+    struct made made;
+    options.freeze = "stem,norm,hidden";
+    make(options, &made);
+    assert_null(node(made.graph, "stem.dw"));
+    assert_null(node(made.graph, "norm.dx"));
+    assert_null(node(made.graph, "second.dx"));
+    assert_non_null(node(made.graph, "second.dw"));
+    assert_non_null(node(made.graph, "hidden.dx"));
+    assert_null(node(made.graph, "hidden.dw"));
+    assert_non_null(tensor(made.graph, "norm.running_mean"));
+    drop(&made);
+    for (int fuse = 0; fuse < 2; fuse++) {
+        options = options_for(fuse);
+        options.freeze = "second.weight,fc.bias,*.bias";
+        make(options, &made);
+        assert_true(tensor(made.graph, "second.bias")->frozen && !tensor(made.graph, "fc.weight")->frozen);
+        assert_false(tensor(made.graph, "fc.weight")->updated);
+        const struct claret_tensor *grad = tensor(made.graph, "fc.bias.grad");
+        assert_true(grad && grad->home == CLARET_HOME_ARENA);
+        drop(&made);
+    }
+}
+
+static void test_freeze_refused(void **state)
+{
+    static const char *const rows[][2] = {
+        {"stme", "freeze: 'stme' matches nothing of the network"},
+        {"stem,fc.weigth", "'fc.weigth' matches nothing of the network; the nearest is 'fc.weight'"},
+        {"norm.running_mean", "matches nothing"},
+        {"stem,,fc", "'' matches nothing"},
+        {"*", "freeze: '*' leaves nothing to train"},
+        {"stem,norm,second,hidden,fc", "leaves nothing to train"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct claret_graph_options options = options_for(i % 2);
+        struct made made;
+        options.freeze = rows[i][0];
+        assert_int_equal(try(&options, &made), CLARET_INVALID);
+        if (!strstr(claret_error(), rows[i][1]))
+            fail_msg("'%s': %s", rows[i][0], claret_error());
+        drop(&made);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_freeze_costs),
+        cmocka_unit_test(test_freeze_places),
+        cmocka_unit_test(test_freeze_nodes),
+        cmocka_unit_test(test_freeze_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
