@@ -101,7 +101,9 @@ static void set_options(struct claret_options *options, const struct golden *gol
                  {"eps", "eps"},
                  {"alpha", "alpha"},
                  {"centered", "centered"},
-                 {"freeze", "freeze"}};
+                 {"freeze", "freeze"},
+                 {"clip-norm", "clip_norm"},
+                 {"clip-value", "clip_value"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *value = json_object_get(golden->settings, names[i].key);
         char text[128];
@@ -329,6 +331,18 @@ static void frozen(void **state)
     run_tiles("frozen", 25);
 }
 
+static void clip_norm(void **state)
+{
+    (void)state;
+    run_golden("clip_norm");
+}
+
+static void clip_value(void **state)
+{
+    (void)state;
+    run_golden("clip_value");
+}
+
 static void adamw_tiles(void **state)
 {
     (void)state;
@@ -356,7 +370,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(simplecnn),       cmocka_unit_test(nesterov),       cmocka_unit_test(dampening),
         cmocka_unit_test(simplecnn_tiles), cmocka_unit_test(nesterov_tiles), cmocka_unit_test(adam),
         cmocka_unit_test(adamw),           cmocka_unit_test(rmsprop),        cmocka_unit_test(adamw_tiles),
-        cmocka_unit_test(frozen),
+        cmocka_unit_test(frozen),          cmocka_unit_test(clip_norm),      cmocka_unit_test(clip_value),
     };
 
     if (argc > 1) {

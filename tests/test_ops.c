@@ -468,6 +468,8 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
                                                  .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
+                                                 .clip_norm = index % 3 == 1 && !update ? 0.5 : 0,
+                                                 .clip_value = index % 3 == 2 && !update ? 0.25 : 0,
                                                  .optimizer = kinds[index % 8]};
     claret_error_clear();
     if (claret_op_case_graph(test->row, &options, &test->spec, &test->graph) != CLARET_OK)

@@ -219,6 +219,8 @@ static void begin(struct whole *whole, const struct claret_op_case *row, uint32_
                                                  .fuse = as_trained,
                                                  .channels_last = as_trained,
                                                  .f32_images = true,
+                                                 .clip_norm = index % 5 == 1 ? 0.1 : 0,
+                                                 .clip_value = index % 5 == 2 ? 0.01 : 0,
                                                  .optimizer.momentum = 0.9,
                                                  .optimizer.dampening = index % 2 ? 0.25 : 0,
                                                  .optimizer.nesterov = index % 4 == 2,

@@ -1,4 +1,4 @@
-/* What options make of the nodes around the update: frozen parameters. Host only. */
+/* What options make of the nodes around the update: frozen parameters, gradients clipped. Host only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,13 +187,37 @@ static void test_freeze_refused(void **state)
     }
 }
 
+/* ---- gradients ---- */
+
+/* Clipping comes between all gradients and the one update. */
+static void test_clip(void **state)
+{
+    (void)state;
+    for (int fuse = 0; fuse < 2; fuse++)
+        for (int norm = 0; norm < 2; norm++) {
+            struct claret_graph_options options = options_for(fuse);
+            struct made made;
+            options.clip_norm = norm ? 2 : 0;
+            options.clip_value = norm ? 0 : 2;
+            make(options, &made);
+            for (int i = 0; i < made.graph->param_count; i++)
+                assert_false(made.graph->tensors[made.graph->params[i]].updated);
+            const struct claret_node *clip = node(made.graph, "clip_norm"),
+                                     *update = node(made.graph, "update");
+            assert_true((clip != NULL) == norm && update && update->in[1] == made.graph->all_grads);
+            if (norm)
+                assert_true(clip < update && clip->in[0] == made.graph->all_grads &&
+                            update->in[update->in_count - 2] == clip->out[0]);
+            drop(&made);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_freeze_costs),
-        cmocka_unit_test(test_freeze_places),
-        cmocka_unit_test(test_freeze_nodes),
-        cmocka_unit_test(test_freeze_refused),
+        cmocka_unit_test(test_freeze_costs), cmocka_unit_test(test_freeze_places),
+        cmocka_unit_test(test_freeze_nodes), cmocka_unit_test(test_freeze_refused),
+        cmocka_unit_test(test_clip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

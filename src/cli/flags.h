@@ -147,6 +147,10 @@ enum cli_group {
     X(ALPHA, "alpha", 0, "X", "alpha", T, TRAINING, "rmsprop: decay of the squared gradient's average")      \
     X(CENTERED, "centered", 0, NULL, "centered", T, TRAINING,                                                \
       "rmsprop: divide by the gradient's deviation instead of its size")                                     \
+    X(CLIP_NORM, "clip-norm", 0, "X", "clip-norm", T, TRAINING,                                              \
+      "bring the norm of all gradients together down to X where it is more (clip_grad_norm_); 0: any")       \
+    X(CLIP_VALUE, "clip-value", 0, "X", "clip-value", T, TRAINING,                                           \
+      "cut every gradient to from -X to X (clip_grad_value_); 0: any")                                       \
     X(SEED, "seed", 0, "N", "seed", T, TRAINING, "of the initial weights and the shuffling")                 \
     X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
     X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \

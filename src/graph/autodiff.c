@@ -157,10 +157,11 @@ void claret_build_gradients(struct claret_build *build, struct claret_node *node
                             int count)
 {
     struct claret_tensor *tensors = build->graph->tensors;
-    bool frozen = false;
+    bool apart =
+        !build->options->fuse_update || build->update->clip_norm > 0 || build->update->clip_value > 0;
     for (int i = 0; i < count; i++)
-        frozen |= params[i] >= 0 && tensors[params[i]].frozen;
-    if (!build->options->fuse_update || frozen) {
+        apart |= params[i] >= 0 && tensors[params[i]].frozen;
+    if (apart) {
         for (int i = 0; i < count; i++)
             if (params[i] >= 0)
                 node->out[node->out_count++] = claret_build_grad(build, params[i]);

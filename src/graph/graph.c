@@ -313,7 +313,9 @@ static enum claret_status add_training(struct claret_build *build)
         return claret_no_memory();
     *build->update = (struct claret_update){.optimizer = build->options->optimizer,
                                             .slots = claret_optimizer_slots(&build->options->optimizer),
-                                            .stride = build->param_elements};
+                                            .stride = build->param_elements,
+                                            .clip_norm = build->options->clip_norm,
+                                            .clip_value = build->options->clip_value};
     if (graph->losses < 0)
         add_loss(build);
     CLARET_TRY(claret_build_backward(build));

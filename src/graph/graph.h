@@ -18,6 +18,7 @@ struct claret_graph_options {
     bool f32_images;    /* batches come as float32, else uint8 */
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
     struct claret_optimizer optimizer;
+    double clip_norm, clip_value; /* op/update.h */
     const char *freeze; /* parameters that stay as they are: patterns (base/pattern.h); NULL, "": none */
 };
 

@@ -1,12 +1,11 @@
-/* update: in params, grads, the slots of state, step; changes params and state of a run of parameters in one
- * launch. PyTorch's formulas, p a parameter, g its gradient (all but AdamW: + weight_decay * p), lr the rate:
- *   SGD      v = g in the first step, else momentum * v + (1 - dampening) * g
- *            p -= lr * (nesterov ? g + momentum * v : v)
- *   Adam     m += (1 - beta1) * (g - m), s = beta2 * s + (1 - beta2) * g * g, in step t
- *            p -= lr / (1 - beta1^t) * m / (sqrt(s) / sqrt(1 - beta2^t) + eps)
- *   AdamW    the same after p *= 1 - lr * weight_decay
- *   RMSprop  s = alpha * s + (1 - alpha) * g * g; centered: m += (1 - alpha) * (g - m), s - m * m for s below
- *            v = momentum * v + g / (sqrt(s) + eps), p -= lr * v */
+/* update: in params, grads, the slots of state, the gradients' scale where their norm is clipped
+ * (clip_norm.c), step; changes params and state of a run of parameters in one launch. PyTorch's formulas, p a
+ * parameter, g its gradient (all but AdamW: + weight_decay * p), lr the rate: SGD      v = g in the first
+ * step, else momentum * v + (1 - dampening) * g p -= lr * (nesterov ? g + momentum * v : v) Adam     m += (1
+ * - beta1) * (g - m), s = beta2 * s + (1 - beta2) * g * g, in step t p -= lr / (1 - beta1^t) * m / (sqrt(s) /
+ * sqrt(1 - beta2^t) + eps) AdamW    the same after p *= 1 - lr * weight_decay RMSprop  s = alpha * s + (1 -
+ * alpha) * g * g; centered: m += (1 - alpha) * (g - m), s - m * m for s below v = momentum * v + g / (sqrt(s)
+ * + eps), p -= lr * v */
 #include "op/update.h"
 
 #include <math.h>
@@ -120,13 +119,18 @@ static void emit(struct claret_emit *emit, const struct claret_node *node)
 {
     int64_t count = claret_shape_count(&claret_emit_tensor(emit, node->in[0])->shape);
     int slots = node->update->slots;
+    const bool clip_norm = node->update->clip_norm > 0;
     struct claret_kernel_call *call = claret_emit_kernel(emit, "update", "update", "update");
     defines(call, node->update);
+    claret_kernel_define(call, "CLIP_NORM", clip_norm);
+    claret_kernel_define(call, "CLIP_VALUE", node->update->clip_value > 0);
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, slots > 0 ? node->in[2] : node->in[1], 0);
+    claret_kernel_tensor(call, node->in[node->in_count - (clip_norm ? 2 : 1)], 0);
     claret_kernel_tensor(call, node->in[node->in_count - 1], 0);
     claret_kernel_int(call, count);
+    claret_kernel_float(call, (float)node->update->clip_value);
     arguments(call, node->update);
     claret_kernel_range(call, count, 64);
     claret_emit_cost(emit, 4.0 * (1 + slots) * (double)count, (12.0 + 8.0 * slots) * (double)count);

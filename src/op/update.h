@@ -29,6 +29,8 @@ struct claret_update {
     struct claret_optimizer optimizer;
     int slots;
     int64_t stride; /* elements from a slot to the next */
+    double clip_norm,
+        clip_value; /* of the gradients at most, 0: any; then no other node than `update` does it */
 };
 
 int claret_optimizer_slots(const struct claret_optimizer *optimizer);

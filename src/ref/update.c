@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "op/batch.h"
 #include "op/update.h"
@@ -109,12 +110,23 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
     }
 }
 
-/* in: params, grads, the slots of state, step; out: params, the slots, which may be those of `in`. */
+/* in: params, grads, the slots of state, maybe the gradients' scale, step; out: params, the slots, which may
+ * be those of `in`. */
 static void run(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
                 double *const *out)
 {
-    update_all(node->update, in[node->in_count - 1], claret_shape_count(&tensors[node->in[0]].shape), in[0],
-               in[1], in + 2, 1, out[0], out + 1, 1);
+    const struct claret_update *update = node->update;
+    int64_t count = claret_shape_count(&tensors[node->in[0]].shape);
+    double *clipped = malloc(((size_t)count + 1) * sizeof *clipped);
+    if (!clipped)
+        abort();
+    for (int64_t i = 0; i < count; i++) {
+        clipped[i] = in[1][i] * (update->clip_norm > 0 ? in[node->in_count - 2][0] : 1);
+        if (update->clip_value > 0 && fabs(clipped[i]) > update->clip_value)
+            clipped[i] = copysign(update->clip_value, clipped[i]);
+    }
+    update_all(update, in[node->in_count - 1], count, in[0], clipped, in + 2, 1, out[0], out + 1, 1);
+    free(clipped);
 }
 
 const struct claret_ref claret_ref_update[] = {{.op = "update", .run = run}, {.op = NULL}};

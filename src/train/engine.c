@@ -52,6 +52,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
                                          .optimizer = claret_optimizer_of(options),
+                                         .clip_norm = options->clip_norm,
+                                         .clip_value = options->clip_value,
                                          .freeze = options->freeze};
 }
 

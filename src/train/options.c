@@ -198,6 +198,8 @@ enum claret_status claret_options_check(const struct claret_options *options)
             CLARET_INVALID,
             "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
             options->momentum, options->dampening);
+    if (options->clip_norm > 0 && options->clip_value > 0)
+        return claret_fail(CLARET_INVALID, "clip-norm and clip-value exclude each other");
     if (options->reset[0] && !options->init[0])
         return claret_fail(CLARET_INVALID,
                            "reset names what is not taken from the weights of init, and there are "

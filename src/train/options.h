@@ -50,6 +50,8 @@
     X("eps", eps, REAL, "1e-8", 0, 1000000000.0)                                                             \
     X("alpha", alpha, REAL, "0.99", 0, 1)                                                                    \
     X("centered", centered, SWITCH, "false", 0, 0)                                                           \
+    X("clip-norm", clip_norm, REAL, "0", 0, 1e30)                                                            \
+    X("clip-value", clip_value, REAL, "0", 0, 1e30)                                                          \
     X("log-every", log_every, INT, "2000", 1, 1 << 30)                                                       \
     X("workers", workers, INT, "2", 0, 256)                                                                  \
     X("seed", seed, INT, "0", 0, 9.007199254740992e15)                                                       \

@@ -78,7 +78,7 @@ class Resume(harness.Case):
 
     def test_killed_with(self):
         """What else the update depends on."""
-        for words in (["--freeze", "conv2d1,linear1.bias"],):
+        for words in (["--freeze", "conv2d1,linear1.bias"], ["--clip-norm", "0.5"]):
             with self.subTest(words=words):
                 expected = self.whole(*words, "--overwrite")
                 self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--overwrite", "--checkpoint-every", "15"))

@@ -48,5 +48,23 @@ class Freeze(harness.Case):
         self.assertFalse(os.path.exists(self.path("runs")))
 
 
+class Clip(harness.Case):
+    def test_clipped(self):
+        """The same bits each time; a limit that nothing reaches is none."""
+        made = {}
+        for name, words in (("a", ["--clip-norm", "0.5"]), ("b", ["--clip-norm", "0.5"]), ("c", ["--clip-value", "0.01"]),
+                            ("d", ["--clip-norm", "1e9"]), ("e", ["--clip-value", "1e9"])):
+            made[name] = self.weights_line(self.run_claret(*TRAIN, *words, "-o", name).out)[1]
+        self.assertEqual(made["a"], made["b"])
+        self.assertEqual(made["d"], made["e"])
+        self.assertEqual(len(set(made.values())), 3)
+
+    def test_refused(self):
+        for words, says in ((["--clip-norm", "1", "--clip-value", "1"], "clip-norm and clip-value exclude each other"),
+                            (["--clip-norm", "-1"], "clip-norm: '-1' is not a number"),
+                            (["--clip-norm", "nan"], "clip-norm"), (["--clip-value", "inf"], "clip-value")):
+            self.refused(*TRAIN, *words, code=2, says=says)
+
+
 if __name__ == "__main__":
     harness.main()

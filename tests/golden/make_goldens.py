@@ -116,10 +116,15 @@ GOLDENS = {
     "frozen": (Normed, NORMED, (22, 3, 13, 11), 5,
                dict(batch=5, lr=0.003, momentum=0.9, weight_decay=0.01, freeze="stem,norm,norm2.weight,second.bias,fc.bias",
                     steps=25)),
+    # Most steps' gradients are clipped, not all.
+    "clip_norm": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                  dict(batch=5, lr=0.02, momentum=0.9, weight_decay=0.005, clip_norm=0.6, steps=50)),
+    "clip_value": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                   dict(batch=5, lr=0.03, momentum=0.9, nesterov=True, clip_value=0.01, steps=50)),
 }
 # What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "freeze")
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "freeze", "clip_norm", "clip_value")
 
 
 def matches(patterns, name):
@@ -143,6 +148,15 @@ def draw(shape, classes, seed):
     return (255 * (0.2 * (0.5 + 0.5 * wave) + 0.8 * noise)).to(torch.uint8), labels
 
 
+def clip(parameters, settings):
+    if "clip_norm" in settings:
+        norm = nn.utils.clip_grad_norm_(parameters, settings["clip_norm"])
+        clip.share += [float(norm > settings["clip_norm"])]
+    if "clip_value" in settings:
+        clip.share += [float(parameter.grad.abs().max() > settings["clip_value"]) for parameter in parameters]
+        nn.utils.clip_grad_value_(parameters, settings["clip_value"])
+
+
 def train(model, images, labels, settings, dtype):
     """The losses; `model` is trained in place."""
     model.to(dtype)
@@ -161,6 +175,7 @@ def train(model, images, labels, settings, dtype):
         loss = nn.functional.cross_entropy(model(inputs[at:end]), labels[at:end])
         optimizer.zero_grad()
         loss.backward()
+        clip(trained, settings)
         optimizer.step()
         losses.append(loss.item())
         at = end % len(images)
@@ -173,7 +188,10 @@ def make(name, verify):
     model = kind()
     init = {key: value.clone() for key, value in model.state_dict().items()}
     images, labels = draw(shape, classes, seed=7)
+    clip.share = []
     losses = train(model, images, labels, settings, torch.float32)
+    if clip.share:
+        print(f"{name}: clipped in {sum(clip.share) / len(clip.share):.0%}")
     final = model.state_dict()
     tensors = {"images": images, "labels": labels, "losses": losses}
     tensors |= {f"init.{key}": value for key, value in init.items()}
