@@ -25,6 +25,8 @@ void take_header(__global const uint *header, __global uint *step)
     }
     step[STEP_MEAN_SCALE] = header[7];
     step[STEP_SQUARE_SCALE] = header[8];
+    step[STEP_MORE] = header[9];
+    step[STEP_WEIGHT] = header[10];
 }
 
 /* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */

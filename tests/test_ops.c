@@ -90,6 +90,8 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
     step[CLARET_STEP_FIRST] = node->update && claret_rng_below(&test->rng, 3) == 0;
     step[CLARET_STEP_MEAN_SCALE] = 1.5;
     step[CLARET_STEP_SQUARE_SCALE] = 1.25;
+    step[CLARET_STEP_MORE] = claret_rng_below(&test->rng, 3) == 0;
+    step[CLARET_STEP_WEIGHT] = claret_rng_below(&test->rng, 2) ? 1 : 0.375;
 }
 
 /* Ops that have kinks, or what else there is to see, beyond -1 and 1. */
@@ -468,6 +470,11 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
                                                  .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
+                                                 .lr_for = index % 2 ? "" : "*=0.03",
+                                                 .lr = 0.05,
+                                                 .no_decay_norm_bias = index % 5 < 2,
+                                                 .ema = index % 6 == 2 ? 0.75 : 0,
+                                                 .accumulate = index % 4 == 1 && !update,
                                                  .clip_norm = index % 3 == 1 && !update ? 0.5 : 0,
                                                  .clip_value = index % 3 == 2 && !update ? 0.25 : 0,
                                                  .optimizer = kinds[index % 8]};

@@ -1,4 +1,6 @@
-/* What options make of the nodes around the update: frozen parameters, gradients clipped. Host only. */
+/* What options make of the nodes around the update: frozen parameters, gradients clipped and gathered,
+ * groups of parameters, their average. Host only. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,12 +214,108 @@ static void test_clip(void **state)
         }
 }
 
+/* One update, by the means; clipping is of these. */
+static void test_accumulate(void **state)
+{
+    (void)state;
+    struct claret_graph_options options = options_for(true);
+    struct made made;
+    options.accumulate = true;
+    options.clip_norm = 2;
+    make(options, &made);
+    const struct claret_node *mean = node(made.graph, "accumulate"), *clip = node(made.graph, "clip_norm"),
+                             *update = node(made.graph, "update");
+    assert_true(mean && clip && update && mean < clip && clip < update);
+    assert_true(mean->in[0] == made.graph->all_grads && clip->in[0] == mean->out[0] &&
+                update->in[1] == mean->out[0]);
+    assert_true(made.plan->places[mean->out[0]].buffer == CLARET_HOME_MEANS);
+    drop(&made);
+}
+
+/* ---- groups ---- */
+
+static void expect_group(const struct claret_graph *graph, const char *name, double rate, double decay)
+{
+    const struct claret_tensor *param = tensor(graph, name);
+    if (!(fabs((double)param->rate - rate) < 1e-6 && fabs((double)param->decay - decay) < 1e-6))
+        fail_msg("%s has rate %g and decay %g", name, (double)param->rate, (double)param->decay);
+}
+
+/* Runs of parameters with the same rate and decay have one update each; those that update their own know
+ * them. */
+static void test_groups(void **state)
+{
+    (void)state;
+    for (int fuse = 0; fuse < 2; fuse++) {
+        struct claret_graph_options options = options_for(fuse);
+        struct made made;
+        options.optimizer.weight_decay = 0.1;
+        options.lr = 0.01;
+        options.lr_for = "norm=0.02,hidden=0.03,hidden.weight=0.04,fc=0.01";
+        options.no_decay_norm_bias = true;
+        make(options, &made);
+        expect_group(made.graph, "stem.weight", 1, 0.1);
+        expect_group(made.graph, "stem.bias", 1, 0);
+        expect_group(made.graph, "norm.weight", 2, 0);
+        expect_group(made.graph, "norm.bias", 2, 0);
+        expect_group(made.graph, "hidden.weight", 4, 0.1);
+        expect_group(made.graph, "hidden.bias", 3, 0);
+        int64_t updated = 0;
+        int updates = 0;
+        for (int i = 0; i < made.graph->node_count; i++) {
+            const struct claret_node *at = &made.graph->nodes[i];
+            if (!at->update)
+                continue;
+            bool alone = strcmp(at->op->name, "update") == 0;
+            updates += alone;
+            for (int j = 0; j < at->out_count; j++)
+                if (made.graph->tensors[at->out[j]].home == CLARET_HOME_PARAMS)
+                    updated += alone ? elements(made.graph, at->out[j]) : 0;
+            if (strcmp(at->name, "fc.backward") == 0)
+                assert_true(at->update->group[0].decay > 0 && at->update->group[1].decay == 0);
+        }
+        if (!fuse) { /* stem.weight; stem.bias; norm; second.weight; second.bias; hidden's two; fc's two */
+            assert_int_equal(updates, 9);
+            assert_true(updated == elements(made.graph, made.graph->all_params));
+        }
+        drop(&made);
+    }
+}
+
+/* ---- the average ---- */
+
+/* After all updates, in a slot behind the optimizer's, of what is trained. */
+static void test_ema(void **state)
+{
+    (void)state;
+    for (int fuse = 0; fuse < 2; fuse++)
+        for (int momentum = 0; momentum < 2; momentum++) {
+            struct claret_graph_options options = options_for(fuse);
+            struct made made;
+            options.ema = 0.5;
+            options.optimizer.momentum = momentum ? 0.9 : 0;
+            options.freeze = "stem";
+            make(options, &made);
+            const struct claret_graph *graph = made.graph;
+            int64_t trained = elements(graph, graph->all_grads);
+            assert_true(graph->ema >= 0 && elements(graph, graph->ema) == trained);
+            assert_true(elements(graph, graph->all_state) == (1 + momentum) * trained);
+            assert_true(graph->tensors[graph->ema].base_offset == momentum * trained);
+            const struct claret_node *ema = node(graph, "ema");
+            for (int i = 0; i < graph->node_count; i++)
+                assert_true(!graph->nodes[i].update || &graph->nodes[i] <= ema);
+            assert_true(elements(graph, ema->in[0]) == trained);
+            drop(&made);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_freeze_costs), cmocka_unit_test(test_freeze_places),
         cmocka_unit_test(test_freeze_nodes), cmocka_unit_test(test_freeze_refused),
-        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_clip),         cmocka_unit_test(test_accumulate),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_ema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,7 +292,9 @@ CLARET_API void claret_session_destroy(struct claret_session *session);
 
 /* One training step on images (count, C, H, W) in the dataset's element type, labels (count),
  * 1 <= count <= batch size. `loss` (may be NULL) gets the batch's mean loss, which waits for the
- * step; without it the step is only queued. The arrays are copied before the call returns. */
+ * step; without it the step is only queued. The arrays are copied before the call returns. With the option
+ * accumulate every so many-th call makes the update. With the option ema tests, predictions and saved files
+ * are of the weights' average; reading and writing parameters is of the weights themselves. */
 CLARET_API enum claret_status claret_session_step(struct claret_session *session, const void *images,
                                                   const int32_t *labels, int count, float *loss);
 

@@ -14,4 +14,14 @@ bool claret_pattern_match(const char *patterns, const char *name);
 enum claret_status claret_pattern_check(const char *option, const char *patterns,
                                         const char *(*next)(int index, const void *user), const void *user);
 
+/* Patterns with numbers: "fc=0.1,layer4.*=0.01". */
+/* CLARET_INVALID: not of that form, or a number below 0. `option`: whose they are. */
+enum claret_status claret_pattern_parse_numbers(const char *option, const char *patterns);
+/* Of ones that are: the number of the last pattern that is the tensor's; false: none is. */
+bool claret_pattern_number(const char *patterns, const char *name, double *number);
+/* As claret_pattern_check(). */
+enum claret_status claret_pattern_check_numbers(const char *option, const char *patterns,
+                                                const char *(*next)(int index, const void *user),
+                                                const void *user);
+
 #endif

@@ -157,8 +157,7 @@ void claret_build_gradients(struct claret_build *build, struct claret_node *node
                             int count)
 {
     struct claret_tensor *tensors = build->graph->tensors;
-    bool apart =
-        !build->options->fuse_update || build->update->clip_norm > 0 || build->update->clip_value > 0;
+    bool apart = !build->options->fuse_update || build->update->apart;
     for (int i = 0; i < count; i++)
         apart |= params[i] >= 0 && tensors[params[i]].frozen;
     if (apart) {
@@ -167,7 +166,7 @@ void claret_build_gradients(struct claret_build *build, struct claret_node *node
                 node->out[node->out_count++] = claret_build_grad(build, params[i]);
         return;
     }
-    node->update = build->update;
+    node->update = claret_build_update(build, params, count);
     for (int i = 0; i < count; i++) {
         claret_build_input(node, params[i]);
         if (params[i] >= 0) {

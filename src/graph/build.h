@@ -38,6 +38,8 @@ struct claret_node *claret_build_add_node(struct claret_build *build, const stru
                                           const char *name, int layer, const struct claret_attr *attr);
 /* Elements that a tensor of so many takes in a whole buffer. */
 int64_t claret_build_padded(int64_t count);
+/* What the optimizer does to these parameters (-1: not there) of a node, or to runs of such. */
+const struct claret_update *claret_build_update(struct claret_build *build, const int *params, int count);
 /* A view of the optimizer's state in `slot`, of the elements from `first` on. */
 int claret_build_state(struct claret_build *build, int slot, const char *name, int64_t first,
                        struct claret_shape shape);

@@ -125,6 +125,17 @@ int claret_build_output(struct claret_build *build, struct claret_node *node, en
     return id;
 }
 
+/* Parameters with their own rate or weight decay. */
+static void set_group(struct claret_build *build, const struct claret_node *node, struct claret_tensor *param)
+{
+    const struct claret_graph_options *options = build->options;
+    bool spared = options->no_decay_norm_bias && (param->shape.rank == 1 || strstr(node->op->name, "norm"));
+    double rate;
+    bool own = options->lr_for && claret_pattern_number(options->lr_for, param->name, &rate);
+    param->rate = own ? (float)(rate / options->lr) : 1;
+    param->decay = spared ? 0 : (float)options->optimizer.weight_decay;
+}
+
 int claret_build_param(struct claret_build *build, struct claret_node *node, const char *suffix,
                        struct claret_shape shape, float init_bound)
 {
@@ -138,6 +149,7 @@ int claret_build_param(struct claret_build *build, struct claret_node *node, con
     bool frozen = build->options->freeze && claret_pattern_match(build->options->freeze, name);
     int64_t *elements = frozen ? &build->frozen_elements : &build->param_elements;
     graph->tensors[id].frozen = frozen;
+    set_group(build, node, &graph->tensors[id]);
     graph->tensors[id].base_offset = *elements;
     build->wants[id] = build->options->training && !frozen;
     int64_t count = claret_shape_count(&shape);
@@ -214,6 +226,12 @@ int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, 
 
 /* ---- the parts of a graph ---- */
 
+/* The optimizer's, and the average's. */
+static int slots_of(const struct claret_graph_options *options)
+{
+    return claret_optimizer_slots(&options->optimizer) + (options->ema > 0);
+}
+
 static enum claret_status add_sources(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
@@ -244,7 +262,7 @@ static enum claret_status add_sources(struct claret_build *build)
     if (build->options->training) {
         graph->all_grads =
             claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32, claret_shape1(0));
-        if (claret_optimizer_slots(&build->options->optimizer) > 0)
+        if (slots_of(build->options) > 0)
             graph->all_state = claret_build_add_tensor(build, "state", CLARET_HOME_STATE, CLARET_DTYPE_F32,
                                                        claret_shape1(0));
     }
@@ -273,6 +291,8 @@ static enum claret_status place_params(struct claret_build *build)
     const char *freeze = build->options->freeze;
     if (freeze)
         CLARET_TRY(claret_pattern_check("freeze", freeze, param_name, graph));
+    if (build->options->lr_for)
+        CLARET_TRY(claret_pattern_check_numbers("lr-for", build->options->lr_for, param_name, graph));
     if (build->frozen_elements && !build->param_elements)
         return claret_fail(CLARET_INVALID, "freeze: '%s' leaves nothing to train", freeze);
     for (int i = 0; i < graph->param_count; i++)
@@ -280,7 +300,7 @@ static enum claret_status place_params(struct claret_build *build)
             graph->tensors[graph->params[i]].base_offset += build->param_elements;
     const int whole[3] = {graph->all_params, graph->all_grads, graph->all_state};
     const int64_t elements[3] = {build->param_elements + build->frozen_elements, build->param_elements,
-                                 claret_optimizer_slots(&build->options->optimizer) * build->param_elements};
+                                 slots_of(build->options) * build->param_elements};
     for (int i = 0; i < 3; i++)
         if (whole[i] >= 0)
             graph->tensors[whole[i]].shape = claret_shape1(elements[i]);
@@ -311,11 +331,15 @@ static enum claret_status add_training(struct claret_build *build)
     build->update = claret_arena_alloc(&graph->arena, sizeof *build->update);
     if (!build->update)
         return claret_no_memory();
-    *build->update = (struct claret_update){.optimizer = build->options->optimizer,
-                                            .slots = claret_optimizer_slots(&build->options->optimizer),
+    const struct claret_graph_options *options = build->options;
+    *build->update = (struct claret_update){.optimizer = options->optimizer,
+                                            .slots = claret_optimizer_slots(&options->optimizer),
                                             .stride = build->param_elements,
-                                            .clip_norm = build->options->clip_norm,
-                                            .clip_value = build->options->clip_value};
+                                            .clip_norm = options->clip_norm,
+                                            .clip_value = options->clip_value,
+                                            .ema = options->ema,
+                                            .accumulate = options->accumulate};
+    build->update->apart = options->clip_norm > 0 || options->clip_value > 0 || options->accumulate;
     if (graph->losses < 0)
         add_loss(build);
     CLARET_TRY(claret_build_backward(build));
@@ -392,7 +416,7 @@ enum claret_status claret_graph_create(const struct claret_spec *spec,
     graph->spec = spec;
     graph->batch = options->batch;
     graph->training = options->training;
-    graph->losses = graph->input_grad = -1;
+    graph->losses = graph->input_grad = graph->ema = -1;
     struct claret_build build = {.graph = graph, .options = options};
     enum claret_status status = fill(&build);
     if (status != CLARET_OK) {

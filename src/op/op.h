@@ -39,6 +39,7 @@ enum claret_layout_rule {
 enum claret_home {
     CLARET_HOME_PARAMS,  /* one buffer with all parameters */
     CLARET_HOME_GRADS,   /* their gradients, in the same order at the same offsets */
+    CLARET_HOME_MEANS,   /* their means over several batches, likewise */
     CLARET_HOME_STATE,   /* the optimizer's state: slots, each likewise */
     CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
@@ -60,6 +61,7 @@ struct claret_tensor {
     float init_bound;    /* parameters: initialised uniformly in [-bound, bound) … */
     float init_value;    /* … around this; buffers: to this */
     bool updated;        /* parameters: the node that makes the gradient applies the update itself */
+    float rate, decay;   /* parameters: part of the step's rate; weight decay */
     bool frozen;         /* parameters: they stay as they are, behind all others in their buffer */
 };
 

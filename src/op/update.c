@@ -37,8 +37,9 @@ static void defines(struct claret_kernel_call *call, const struct claret_update 
     claret_kernel_define(call, "CENTERED", update->optimizer.centered);
 }
 
-/* UPDATE_PARAMETERS: weight_decay and the four numbers of cl/common.clh's `hyper`. */
-static void arguments(struct claret_kernel_call *call, const struct claret_update *update)
+/* GROUP_PARAMETERS of so many groups, then UPDATE_PARAMETERS with the four numbers of cl/common.clh's
+ * `hyper`. */
+static void arguments(struct claret_kernel_call *call, const struct claret_update *update, int groups)
 {
     const struct claret_optimizer *optimizer = &update->optimizer;
     double hyper[4] = {0};
@@ -61,8 +62,11 @@ static void arguments(struct claret_kernel_call *call, const struct claret_updat
         hyper[3] = optimizer->eps;
         break;
     }
+    for (int i = 0; i < groups; i++) {
+        claret_kernel_float(call, (float)update->group[i].rate);
+        claret_kernel_float(call, (float)update->group[i].decay);
+    }
     claret_kernel_int(call, update->slots > 1 ? update->stride : 0);
-    claret_kernel_float(call, (float)optimizer->weight_decay);
     for (int i = 0; i < 4; i++)
         claret_kernel_float(call, (float)hyper[i]);
 }
@@ -97,7 +101,7 @@ void claret_update_arguments(struct claret_kernel_call *call, const struct clare
     for (int i = 0; i < 2; i++)
         claret_kernel_tensor(call, update->slots > 0 && state[i] >= 0 ? state[i] : weight, 0);
     claret_kernel_tensor(call, node->update ? node->in[node->in_count - 1] : weight, 0);
-    arguments(call, update);
+    arguments(call, update, 2);
 }
 
 void claret_update_emit_sum(struct claret_emit *emit, const struct claret_node *node, int at, int first,
@@ -122,6 +126,7 @@ static void emit(struct claret_emit *emit, const struct claret_node *node)
     const bool clip_norm = node->update->clip_norm > 0;
     struct claret_kernel_call *call = claret_emit_kernel(emit, "update", "update", "update");
     defines(call, node->update);
+    claret_kernel_define(call, "ACCUMULATE", node->update->accumulate);
     claret_kernel_define(call, "CLIP_NORM", clip_norm);
     claret_kernel_define(call, "CLIP_VALUE", node->update->clip_value > 0);
     claret_kernel_tensor(call, node->in[0], 0);
@@ -131,7 +136,7 @@ static void emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_tensor(call, node->in[node->in_count - 1], 0);
     claret_kernel_int(call, count);
     claret_kernel_float(call, (float)node->update->clip_value);
-    arguments(call, node->update);
+    arguments(call, node->update, 1);
     claret_kernel_range(call, count, 64);
     claret_emit_cost(emit, 4.0 * (1 + slots) * (double)count, (12.0 + 8.0 * slots) * (double)count);
 }

@@ -29,8 +29,13 @@ struct claret_update {
     struct claret_optimizer optimizer;
     int slots;
     int64_t stride; /* elements from a slot to the next */
-    double clip_norm,
-        clip_value; /* of the gradients at most, 0: any; then no other node than `update` does it */
+    struct {
+        double rate, decay; /* part of the step's rate; weight decay */
+    } group[2]; /* of the node's parameters, a weight and a bias; `update` has one for all of its */
+    double clip_norm, clip_value; /* of the gradients at most, 0: any */
+    double ema;      /* decay of the parameters' average, one more slot behind the others; 0: none */
+    bool accumulate; /* not in steps with STEP_MORE */
+    bool apart;      /* no other node than `update` does it: it needs all gradients */
 };
 
 int claret_optimizer_slots(const struct claret_optimizer *optimizer);

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "op/batch.h"
 #include "op/update.h"
@@ -48,15 +49,16 @@ static double rmsprop(const struct claret_optimizer *of, const double *step, dou
     return *velocity = of->momentum * *velocity + change;
 }
 
-void claret_ref_update_step(const struct claret_update *update, const double *step, double *param,
-                            double gradient, double *const *state)
+/* Changes *param and the slots of its state, *state[0] ... step: op/batch.h's words; group: of update's. */
+static void update_one(const struct claret_update *update, int group, const double *step, double *param,
+                       double gradient, double *const *state)
 {
     const struct claret_optimizer *of = &update->optimizer;
-    double lr = step[CLARET_STEP_LR], change = 0;
+    double lr = step[CLARET_STEP_LR] * update->group[group].rate, change = 0;
     if (of->kind == CLARET_OPTIMIZER_ADAMW)
-        *param *= 1 - lr * of->weight_decay;
+        *param *= 1 - lr * update->group[group].decay;
     else
-        gradient += of->weight_decay * *param;
+        gradient += update->group[group].decay * *param;
     switch (of->kind) {
     case CLARET_OPTIMIZER_SGD:
         change = sgd(of, step[CLARET_STEP_FIRST] != 0, gradient, state);
@@ -73,7 +75,7 @@ void claret_ref_update_step(const struct claret_update *update, const double *st
 }
 
 /* Element by element. state_in, state_out: `slots` each, every `apart`-th. */
-static void update_all(const struct claret_update *update, const double *step, int64_t count,
+static void update_all(const struct claret_update *update, int group, const double *step, int64_t count,
                        const double *param_in, const double *gradient, const double *const *state_in,
                        int apart_in, double *param_out, double *const *state_out, int apart_out)
 {
@@ -83,7 +85,7 @@ static void update_all(const struct claret_update *update, const double *step, i
             kept[slot] = state_in[slot * apart_in][i];
             state[slot] = &kept[slot];
         }
-        claret_ref_update_step(update, step, &param, gradient[i], state);
+        update_one(update, group, step, &param, gradient[i], state);
         param_out[i] = param;
         for (int slot = 0; slot < update->slots; slot++)
             state_out[slot * apart_out][i] = kept[slot];
@@ -102,7 +104,7 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
             continue;
         int64_t elements = claret_shape_count(&tensors[node->out[next]].shape);
         if (node->update)
-            update_all(node->update, in[node->in_count - 1], elements, in[at + i], gradient[i],
+            update_all(node->update, i, in[node->in_count - 1], elements, in[at + i], gradient[i],
                        in + at + count + i, count, out[next], out + next + there, there);
         for (int64_t j = 0; !node->update && j < elements; j++)
             out[next][j] = gradient[i][j];
@@ -125,7 +127,13 @@ static void run(const struct claret_node *node, const struct claret_tensor *tens
         if (update->clip_value > 0 && fabs(clipped[i]) > update->clip_value)
             clipped[i] = copysign(update->clip_value, clipped[i]);
     }
-    update_all(update, in[node->in_count - 1], count, in[0], clipped, in + 2, 1, out[0], out + 1, 1);
+    if (update->accumulate && in[node->in_count - 1][CLARET_STEP_MORE] != 0) {
+        memmove(out[0], in[0], (size_t)count * sizeof *out[0]);
+        for (int slot = 0; slot < update->slots; slot++)
+            memmove(out[1 + slot], in[2 + slot], (size_t)count * sizeof *out[0]);
+    } else {
+        update_all(update, 0, in[node->in_count - 1], count, in[0], clipped, in + 2, 1, out[0], out + 1, 1);
+    }
     free(clipped);
 }
 

@@ -117,6 +117,20 @@ void claret_session_abandon(struct claret_session *session)
     session->running = NULL; /* where STEP_SLOT stands is not known */
 }
 
+/* What the step's batch is among those of its update. */
+static void gather(struct claret_session *session, int count, struct claret_stage_header *header)
+{
+    session->gathered.images += (size_t)count;
+    header->weight = (float)((double)count / (double)session->gathered.images);
+    header->more = ++session->gathered.steps < (size_t)session->options->accumulate && !session->update;
+    session->update = false;
+    if (header->more)
+        return;
+    session->gathered.steps = session->gathered.images = 0;
+    session->updates++;
+    session->stepped = true;
+}
+
 enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
                                         unsigned char *memory, int count, struct claret_loader *loader,
                                         const struct claret_batch *batch)
@@ -129,8 +143,10 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
         .reset_loss = engine->graph->training && session->reset_loss,
         .resident = engine->graph->data >= 0,
         .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
-    claret_optimizer_corrections(&session->optimizer, session->steps + 1, &header.mean_scale,
+    claret_optimizer_corrections(&session->optimizer, session->updates + 1, &header.mean_scale,
                                  &header.square_scale);
+    if (engine->graph->training)
+        gather(session, count, &header);
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;

@@ -43,6 +43,8 @@
     X("optimizer", optimizer, TEXT, "sgd", 0, 0)                                                             \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
+    X("lr-for", lr_for, TEXT, "", 0, 0)                                                                      \
+    X("no-decay-norm-bias", no_decay_norm_bias, SWITCH, "false", 0, 0)                                       \
     X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \
     X("nesterov", nesterov, SWITCH, "false", 0, 0)                                                           \
     X("beta1", beta1, REAL, "0.9", 0, 0.999999999)                                                           \
@@ -50,8 +52,10 @@
     X("eps", eps, REAL, "1e-8", 0, 1000000000.0)                                                             \
     X("alpha", alpha, REAL, "0.99", 0, 1)                                                                    \
     X("centered", centered, SWITCH, "false", 0, 0)                                                           \
+    X("accumulate", accumulate, INT, "1", 1, 1 << 20)                                                        \
     X("clip-norm", clip_norm, REAL, "0", 0, 1e30)                                                            \
     X("clip-value", clip_value, REAL, "0", 0, 1e30)                                                          \
+    X("ema", ema, REAL, "0", 0, 0.999999999)                                                                 \
     X("log-every", log_every, INT, "2000", 1, 1 << 30)                                                       \
     X("workers", workers, INT, "2", 0, 256)                                                                  \
     X("seed", seed, INT, "0", 0, 9.007199254740992e15)                                                       \

@@ -209,10 +209,9 @@ static enum claret_status allocate_values(struct claret_session *session)
     return CLARET_OK;
 }
 
-enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
+static enum claret_status save(struct claret_session *session, const char *path, char sha256[65])
 {
     enum claret_status status;
-    claret_error_clear();
     CLARET_GOTO(end, allocate_values(session));
     for (size_t i = 0; i < claret_session_parameters(session); i++)
         CLARET_GOTO(end, read_weight(session, i, session->weights[i].values));
@@ -221,6 +220,14 @@ enum claret_status claret_session_save(struct claret_session *session, const cha
 end:
     free_values(session);
     return status;
+}
+
+enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
+{
+    claret_error_clear();
+    CLARET_TRY(claret_session_swap_ema(session));
+    enum claret_status status = save(session, path, sha256), back = claret_session_swap_ema(session);
+    return status == CLARET_OK ? back : status;
 }
 
 static enum claret_status check_finite(const char *path, const struct claret_weight *weight)

@@ -92,6 +92,15 @@ enum claret_status claret_schedule_init(const struct claret_options *options,
     return check(schedule);
 }
 
+size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images)
+{
+    size_t batch = (size_t)options->batch_size, together = (size_t)options->accumulate;
+    size_t epoch = (images + batch - 1) / batch;
+    if (!epoch)
+        return 0;
+    return steps / epoch * ((epoch + together - 1) / together) + (steps % epoch + together - 1) / together;
+}
+
 enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images)
 {
     struct claret_schedule schedule;
@@ -99,7 +108,8 @@ enum claret_status claret_schedule_fits(const struct claret_options *options, si
     int64_t steps = ((int64_t)images + options->batch_size - 1) / options->batch_size * options->epochs;
     if (options->max_steps && options->max_steps < steps)
         steps = options->max_steps;
-    int64_t total = schedule.by_step ? steps : options->epochs;
+    int64_t updates = (int64_t)claret_schedule_updates(options, (size_t)steps, images);
+    int64_t total = schedule.by_step ? updates : options->epochs;
     if (schedule.warmup > 0 && schedule.warmup >= total)
         return claret_fail(CLARET_INVALID,
                            "lr-warmup: a warm-up of %" PRId64 " %s leaves nothing of a training of %" PRId64,

@@ -32,8 +32,10 @@ struct claret_schedule {
 /* What the options say. CLARET_INVALID: of one of them, or of some together. */
 enum claret_status claret_schedule_init(const struct claret_options *options,
                                         struct claret_schedule *schedule);
-/* The rate at time `at`, from 0, of `total`: steps or epochs, as by_step says. */
+/* The rate at time `at`, from 0, of `total`: updates or epochs, as by_step says. */
 double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, int64_t total);
+/* Updates in so many steps of a training on so many images: an epoch's last one may be of fewer batches. */
+size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images);
 /* Whether a training with these options on so many images has room for its schedule. CLARET_INVALID. */
 enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images);
 

@@ -205,7 +205,6 @@ static enum claret_status step(struct claret_session *session, const void *image
     memcpy(memory + layout->labels, labels, (size_t)count * sizeof *labels);
     memcpy(memory + layout->images, images, (size_t)count * layout->image);
     CLARET_TRY(claret_session_queue(session, &session->train, memory, count, NULL, NULL));
-    session->stepped = true;
     session->reset_loss = false;
     session->steps++;
     session->images += (size_t)count;

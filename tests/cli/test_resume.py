@@ -78,7 +78,10 @@ class Resume(harness.Case):
 
     def test_killed_with(self):
         """What else the update depends on."""
-        for words in (["--freeze", "conv2d1,linear1.bias"], ["--clip-norm", "0.5"]):
+        for words in (["--freeze", "conv2d1,linear1.bias"], ["--clip-norm", "0.5"],
+                      ["--accumulate", "4", "--optimizer", "adam"],
+                      ["--lr-for", "*.bias=0.002", "--no-decay-norm-bias", "--weight-decay", "0.01"],
+                      ["--ema", "0.9", "--accumulate", "2", "--val-every", "2"]):
             with self.subTest(words=words):
                 expected = self.whole(*words, "--overwrite")
                 self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--overwrite", "--checkpoint-every", "15"))

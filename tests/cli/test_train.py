@@ -30,7 +30,8 @@ def read_weights(path):
         size, = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
         data = file.read()
-    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__"}
 
 
 class Stdout(harness.Case):

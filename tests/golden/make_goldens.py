@@ -19,6 +19,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -121,10 +122,22 @@ GOLDENS = {
                   dict(batch=5, lr=0.02, momentum=0.9, weight_decay=0.005, clip_norm=0.6, steps=50)),
     "clip_value": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                    dict(batch=5, lr=0.03, momentum=0.9, nesterov=True, clip_value=0.01, steps=50)),
+    # Updates by the mean of three batches, one of which may be short.
+    "accumulate": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                   dict(batch=5, optimizer="adam", lr=0.002, weight_decay=0.01, accumulate=3, steps=61)),
+    # Groups with their own rates and weight decays, by the nodes that make the gradients; then with all else.
+    "groups": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+               dict(batch=5, lr=0.02, momentum=0.9, nesterov=True, weight_decay=0.1, no_decay_norm_bias=True,
+                    lr_for="first.bias=0.01,out=0.002,out.bias=0.03,hidden.weight=0", steps=40)),
+    "everything": (Normed, NORMED, (22, 3, 13, 11), 5,
+                   dict(batch=5, optimizer="adamw", lr=0.002, eps=1e-3, weight_decay=0.1, no_decay_norm_bias=True,
+                        lr_for="*=0.001,fc=0.004,norm2=0.002", clip_norm=1.5, accumulate=2, freeze="stem.bias",
+                        steps=40)),
+    "ema": (Normed, NORMED, (22, 3, 13, 11), 5, dict(batch=5, lr=0.004, momentum=0.9, ema=0.8, freeze="stem", steps=25)),
 }
 # What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "freeze", "clip_norm", "clip_value")
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "ema", "lr_for", "no_decay_norm_bias", "freeze", "accumulate", "clip_norm", "clip_value")
 
 
 def matches(patterns, name):
@@ -148,6 +161,22 @@ def draw(shape, classes, seed):
     return (255 * (0.2 * (0.5 + 0.5 * wave) + 0.8 * noise)).to(torch.uint8), labels
 
 
+def groups(model, settings):
+    """A group for each parameter: its rate is that of the last pattern of lr_for, as --lr-for has it."""
+    made = []
+    for module_name, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            group = {"params": [parameter]}
+            for entry in filter(None, settings.get("lr_for", "").split(",")):
+                pattern, rate = entry.split("=")
+                if matches(pattern, f"{module_name}.{name}"):
+                    group["lr"] = float(rate)
+            if settings.get("no_decay_norm_bias") and (name == "bias" or isinstance(module, nn.BatchNorm2d)):
+                group["weight_decay"] = 0.0
+            made += [group] if parameter.requires_grad else []
+    return made
+
+
 def clip(parameters, settings):
     if "clip_norm" in settings:
         norm = nn.utils.clip_grad_norm_(parameters, settings["clip_norm"])
@@ -168,16 +197,26 @@ def train(model, images, labels, settings, dtype):
     for name, parameter in model.named_parameters():
         parameter.requires_grad = not matches(settings.get("freeze", ""), name)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](trained, **arguments)
-    losses, at = [], 0
+    optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](groups(model, settings), **arguments)
+    if "ema" in settings:
+        model.averages = [AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(settings["ema"]))]
+    losses, at, gathered = [], 0, []
     for _ in range(settings["steps"]):
         end = min(at + settings["batch"], len(images))
         loss = nn.functional.cross_entropy(model(inputs[at:end]), labels[at:end])
-        optimizer.zero_grad()
-        loss.backward()
-        clip(trained, settings)
-        optimizer.step()
+        # By images where there are several batches, so that a short one counts as it should.
+        (loss * (end - at) if "accumulate" in settings else loss).backward()
         losses.append(loss.item())
+        gathered.append(end - at)
+        if len(gathered) == settings.get("accumulate", 1):
+            for parameter in trained if "accumulate" in settings else []:
+                parameter.grad /= sum(gathered)
+            clip(trained, settings)
+            optimizer.step()
+            optimizer.zero_grad()
+            for average in getattr(model, "averages", []):
+                average.update_parameters(model)
+            gathered = []
         at = end % len(images)
     return torch.tensor(losses, dtype=dtype)
 
@@ -196,6 +235,8 @@ def make(name, verify):
     tensors = {"images": images, "labels": labels, "losses": losses}
     tensors |= {f"init.{key}": value for key, value in init.items()}
     tensors |= {f"final.{key}": value for key, value in final.items()}
+    for average in getattr(model, "averages", []):
+        tensors |= {f"ema.{key}": value for key, value in average.module.state_dict().items()}
     path = os.path.join(HERE, name)
     save_file(tensors, f"{path}.safetensors")
     os.chmod(f"{path}.safetensors", 0o644)
