@@ -7,7 +7,8 @@
  * Sizes: channels; plane: pixels of an image's channel; part_count; chunk: pixels of a part in a row (of all images'
  * pixels), 0: a part has every part_count-th; stride of the parts' rows.
  * Defines: LAST 1: NHWC. TRAIN 1: by the batch's statistics `stat` (2, C: mean, 1 / sqrt(var + eps)); 0: by running mean
- * and variance. AFFINE 1: weight and bias are there. ADD 1: another tensor is added; RELU 1: and the negative cut off.
+ * and variance. AFFINE 1: weight and bias are there. ADD 1: another tensor is added; RELU 1: and the negative cut off; 6:
+ * and what is over 6.
  */
 #ifndef LAST
 #define LAST 0
@@ -138,6 +139,9 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
 #if RELU
     value = value < 0.0f ? 0.0f : value;
 #endif
+#if RELU == 6
+    value = value > 6.0f ? 6.0f : value;
+#endif
     y[i] = value;
 }
 
@@ -145,8 +149,10 @@ __kernel void batch_norm2d(APPLY_PARAMETERS)
 
 /* With g the gradient by what the channel's normalised values became, and n values:
  *     dbias = sum g; dweight = sum g * xhat; dx = weight / deviation * (g - dbias / n - xhat * dweight / n)
- * RELU: g is dy where y > 0, which is written to dother where ADD. */
-#if RELU
+ * RELU: g is dy where y > 0 (6: and < 6), which is written to dother where ADD. */
+#if RELU == 6
+#define PASSED(at) (y[at] <= 0.0f || y[at] >= 6.0f ? 0.0f : dy[at])
+#elif RELU
 #define PASSED(at) (y[at] <= 0.0f ? 0.0f : dy[at])
 #else
 #define PASSED(at) dy[at]
@@ -177,13 +183,15 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     parts[(part_count + part) * channels + c] = product * stat[channels + c];
 }
 
-/* Overwrites sums (2, channels), and dweight and dbias where AFFINE. Items: (channels). */
-__kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sums), TENSOR(float, dweight),
-                                   TENSOR(float, dbias), SIZES)
+/* Overwrites means (2, channels): of g, of g * xhat; and dweight and dbias where AFFINE. Items: (channels). */
+__kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), CONST_TENSOR(uint, step), TENSOR(float, means),
+                                   TENSOR(float, dweight), TENSOR(float, dbias), SIZES)
 {
     USE_CONST(float, parts);
-    USE(float, sums);
+    USE_CONST(uint, step);
+    USE(float, means);
     const int c = get_global_id(0);
+    const float n = (float)((int)step[STEP_COUNT] * plane);
     if (c >= channels)
         return;
     float sum = 0.0f, product = 0.0f;
@@ -191,8 +199,8 @@ __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sum
         sum += parts[i * stride + c];
         product += parts[(part_count + i) * stride + c];
     }
-    sums[c] = sum;
-    sums[channels + c] = product;
+    means[c] = sum / n;
+    means[channels + c] = product / n;
 #if AFFINE
     USE(float, dweight);
     USE(float, dbias);
@@ -203,7 +211,7 @@ __kernel void batch_norm2d_dx_join(CONST_TENSOR(float, parts), TENSOR(float, sum
 
 /* Overwrites dx, and dother where ADD; both are 0 beyond the true batch. Items: (count), of all elements. */
 __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
-                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
+                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, means),
                               CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count,
                               SIZES)
 {
@@ -212,7 +220,7 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
     USE_CONST(float, y);
     USE_CONST(float, stat);
     USE_CONST(float, weight);
-    USE_CONST(float, sums);
+    USE_CONST(float, means);
     USE_CONST(uint, step);
     USE(float, dx);
     const int i = get_global_id(0), pixels = (int)step[STEP_COUNT] * plane;
@@ -220,13 +228,13 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
         return;
     const int c = LAST ? i % channels : i / plane % channels;
     const bool there = i < pixels * channels;
-    const float inverse = stat[channels + c], n = (float)pixels, g = there ? PASSED(i) : 0.0f;
+    const float inverse = stat[channels + c], g = there ? PASSED(i) : 0.0f;
     float scale = inverse;
 #if AFFINE
     scale *= weight[c];
 #endif
     const float xhat = (x[i] - stat[c]) * inverse;
-    dx[i] = there ? scale * (g - sums[c] / n - xhat * (sums[channels + c] / n)) : 0.0f;
+    dx[i] = there ? scale * (g - means[c] - xhat * means[channels + c]) : 0.0f;
 #if ADD
     USE(float, dother);
     dother[i] = g;

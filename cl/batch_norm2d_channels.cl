@@ -58,13 +58,6 @@ __kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step
     }
 }
 
-/* What a value becomes. */
-#if AFFINE
-#define NORMAL(v) fma((v) - m, scale, shift)
-#else
-#define NORMAL(v) (((v) - m) * scale)
-#endif
-
 /* Items: (ceil(pixels / chunk)). */
 __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), CONST_TENSOR(float, weight),
                            CONST_TENSOR(float, bias), CONST_TENSOR(float, mean), CONST_TENSOR(float, variance),
@@ -78,36 +71,47 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
     USE_CONST(float, variance);
     USE(float, y);
     const int begin = (int)get_global_id(0) * chunk, end = min(begin + chunk, count / channels);
-    for (int c = 0; c < channels; c += LANES) {
-        const FLOATS m = LOAD(mean + c);
+    for (int p = begin; p < end; p++)
+        for (int c = 0; c < channels; c += LANES) {
+            const ulong at = (ulong)p * channels + c;
 #if TRAIN
-        FLOATS scale = LOAD(variance + c);
+            FLOATS scale = LOAD(variance + c);
 #else
-        FLOATS scale = 1.0f / sqrt(LOAD(variance + c) + eps);
+            FLOATS scale = 1.0f / sqrt(LOAD(variance + c) + eps);
 #endif
 #if AFFINE
-        const FLOATS shift = LOAD(bias + c);
-        scale *= LOAD(weight + c);
+            scale *= LOAD(weight + c);
+            FLOATS value = fma(LOAD(x + at) - LOAD(mean + c), scale, LOAD(bias + c));
+#else
+            FLOATS value = (LOAD(x + at) - LOAD(mean + c)) * scale;
 #endif
-        for (int p = begin; p < end; p++) {
-            const ulong at = (ulong)p * channels + c;
-            FLOATS value = NORMAL(LOAD(x + at));
 #if ADD
             value += LOAD(other + at);
 #endif
 #if RELU
             value = isless(value, (FLOATS)0.0f) ? (FLOATS)0.0f : value;
 #endif
+#if RELU == 6
+            value = isgreater(value, (FLOATS)6.0f) ? (FLOATS)6.0f : value;
+#endif
             STORE_CHANNELS(value, y + at);
         }
-    }
 }
 
 #if RELU
-#define PASSED(at) (islessequal(LOAD(y + (at)), (FLOATS)0.0f) ? (FLOATS)0.0f : LOAD(dy + (at)))
+#if RELU == 6
+#define CUT(v) (islessequal(v, (FLOATS)0.0f) | isgreaterequal(v, (FLOATS)6.0f))
+#else
+#define CUT(v) islessequal(v, (FLOATS)0.0f)
+#endif
+#define PASSED(at) (CUT(LOAD(y + (at))) ? (FLOATS)0.0f : LOAD(dy + (at)))
 #else
 #define PASSED(at) LOAD(dy + (at))
 #endif
+
+/* A part's sums grow in its rows of parts, ROWS pixels at a time: memory is read in its order. */
+#define ROWS 4
+#define ADD_TO(sum, v) STORE_FLOATS(LOAD(sum) + (v), sum)
 
 /* Overwrites parts (2, part_count, stride): sums of g, of g * xhat. Items: (part_count). */
 __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
@@ -123,33 +127,38 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     const int end = min(begin + chunk, (int)step[STEP_COUNT] * plane);
     if (part >= part_count)
         return;
+    __global float *sums = parts + (ulong)part * stride, *products = parts + ((ulong)part_count + part) * stride;
     for (int c = 0; c < channels; c += LANES) {
-        const FLOATS mean = LOAD(stat + c);
-        FLOATS sum[2] = {0.0f, 0.0f}, product[2] = {0.0f, 0.0f};
-        int p = begin;
-        for (; p + 1 < end; p += 2) {
-            const ulong at = (ulong)p * channels + c;
-            const FLOATS a = PASSED(at), b = PASSED(at + channels);
-            sum[0] += a;
-            sum[1] += b;
-            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
-            product[1] = fma(b, LOAD(x + at + channels) - mean, product[1]);
-        }
-        if (p < end) {
-            const ulong at = (ulong)p * channels + c;
-            const FLOATS a = PASSED(at);
-            sum[0] += a;
-            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
-        }
-        STORE_FLOATS(sum[0] + sum[1], parts + (ulong)part * stride + c);
-        STORE_FLOATS((product[0] + product[1]) * LOAD(stat + channels + c),
-                     parts + ((ulong)part_count + part) * stride + c);
+        STORE_FLOATS((FLOATS)0.0f, sums + c);
+        STORE_FLOATS((FLOATS)0.0f, products + c);
     }
+    for (int p = begin; p < end; p += ROWS)
+        for (int c = 0; c < channels; c += LANES) {
+            const FLOATS mean = LOAD(stat + c);
+            FLOATS sum = 0.0f, product = 0.0f;
+            if (p + ROWS <= end)
+#pragma unroll
+                for (int i = 0; i < ROWS; i++) {
+                    const ulong at = (ulong)(p + i) * channels + c;
+                    const FLOATS g = PASSED(at);
+                    sum += g;
+                    product = fma(g, LOAD(x + at) - mean, product);
+                }
+            else
+                for (int i = p; i < end; i++) {
+                    const ulong at = (ulong)i * channels + c;
+                    const FLOATS g = PASSED(at);
+                    sum += g;
+                    product = fma(g, LOAD(x + at) - mean, product);
+                }
+            ADD_TO(sums + c, sum);
+            ADD_TO(products + c, product * LOAD(stat + channels + c));
+        }
 }
 
 /* Overwrites dx, and dother where ADD. Items: (ceil(pixels / chunk)). */
 __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
-                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, sums),
+                              CONST_TENSOR(float, stat), CONST_TENSOR(float, weight), CONST_TENSOR(float, means),
                               CONST_TENSOR(uint, step), TENSOR(float, dx), TENSOR(float, dother), int count,
                               SIZES)
 {
@@ -158,34 +167,32 @@ __kernel void batch_norm2d_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), C
     USE_CONST(float, y);
     USE_CONST(float, stat);
     USE_CONST(float, weight);
-    USE_CONST(float, sums);
+    USE_CONST(float, means);
     USE_CONST(uint, step);
     USE(float, dx);
     const int begin = (int)get_global_id(0) * chunk, pixels = (int)step[STEP_COUNT] * plane;
     const int end = min(begin + chunk, count / channels), there = clamp(pixels, begin, max(begin, end));
-    const float n = (float)pixels;
-    for (int c = 0; c < channels; c += LANES) {
-        const FLOATS mean = LOAD(stat + c), inverse = LOAD(stat + channels + c);
-        const FLOATS base = LOAD(sums + c) / n, slope = LOAD(sums + channels + c) / n * inverse;
-        FLOATS scale = inverse;
-#if AFFINE
-        scale *= LOAD(weight + c);
-#endif
-        for (int p = begin; p < there; p++) {
+    for (int p = begin; p < there; p++)
+        for (int c = 0; c < channels; c += LANES) {
             const ulong at = (ulong)p * channels + c;
-            const FLOATS g = PASSED(at);
-            STORE_CHANNELS(scale * (g - base - (LOAD(x + at) - mean) * slope), dx + at);
+            const FLOATS inverse = LOAD(stat + channels + c), g = PASSED(at);
+            const FLOATS xhat = (LOAD(x + at) - LOAD(stat + c)) * inverse;
+            FLOATS scale = inverse;
+#if AFFINE
+            scale *= LOAD(weight + c);
+#endif
+            STORE_CHANNELS(scale * (g - LOAD(means + c) - xhat * LOAD(means + channels + c)), dx + at);
 #if ADD
             STORE_CHANNELS(g, dother_base + dother_offset + at);
 #endif
         }
-        for (int p = there; p < end; p++) {
+    for (int p = there; p < end; p++)
+        for (int c = 0; c < channels; c += LANES) {
             const ulong at = (ulong)p * channels + c;
             STORE_CHANNELS((FLOATS)0.0f, dx + at);
 #if ADD
             STORE_CHANNELS((FLOATS)0.0f, dother_base + dother_offset + at);
 #endif
         }
-    }
 }
 #endif

@@ -30,15 +30,17 @@ __kernel void pack_weights(CONST_TENSOR(float, weight), TENSOR(float, panels), i
     USE(float, panels);
     const int tile = get_global_id(0), first = (int)get_global_id(1) * PACK, end = min(first + PACK, c_count);
     panels += (ulong)tile * taps * c_count * KT;
-    for (int j = 0; j < KT; j++) {
-        const int k = tile * KT + j;
-        for (int c = first; c < end; c++) {
+    const int step = (transposed ? 1 : c_count) * taps, left = k_count - tile * KT;
+    for (int c = first; c < end; c++)
+        for (int i = 0; i < taps; i++) {
             __global const float *from =
-                weight + (transposed ? (ulong)c * k_count + k : (ulong)k * c_count + c) * taps;
-            for (int i = 0; i < taps; i++)
-                panels[(i * c_count + c) * KT + j] = k < k_count ? from[i] : 0.0f;
+                weight + (transposed ? (ulong)c * k_count + tile * KT : (ulong)tile * KT * c_count + c) * taps + i;
+            __global float *to = panels + (i * c_count + c) * KT;
+            for (int j = 0; j < KT; j++) {
+                const float value = from[min(j, left - 1) * step];
+                to[j] = j < left ? value : 0.0f;
+            }
         }
-    }
 }
 #else
 

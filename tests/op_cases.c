@@ -265,6 +265,11 @@ const struct claret_op_case claret_op_cases[] = {
      "a = relu; batch_norm2d from=input; add from=batch_norm2d1,a; relu; batch_norm2d; relu; flatten; linear "
      "out_features=3",
      9, LARGE},
+    {"fused-norm-relu6", "7 5 6",
+     "batch_norm2d; relu6; conv2d out_channels=18 kernel_size=1 bias=false; batch_norm2d affine=false; "
+     "relu6; "
+     "flatten; linear out_features=3",
+     5, SMALL},
     /* average pools */
     {"avg-2x2-rest", "3 7 9", "avg_pool2d kernel_size=2; flatten; linear out_features=3", 3, SMALL},
     {"avg-overlap", "2 9 11", "avg_pool2d kernel_size=3,5 stride=2; flatten; linear out_features=3", 3,

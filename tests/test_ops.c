@@ -97,8 +97,18 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
 /* Ops that have kinks, or what else there is to see, beyond -1 and 1. */
 static bool is_wide(const struct claret_node *node)
 {
-    static const char *const names[] = {"relu6", "relu6_dx", "hardswish", "hardswish_dx", "sigmoid",
-                                        "tanh",  "gelu",     "gelu_dx",   "silu",         "silu_dx"};
+    static const char *const names[] = {"relu6",
+                                        "relu6_dx",
+                                        "batch_norm2d_relu6",
+                                        "batch_norm2d_relu6_dx",
+                                        "hardswish",
+                                        "hardswish_dx",
+                                        "sigmoid",
+                                        "tanh",
+                                        "gelu",
+                                        "gelu_dx",
+                                        "silu",
+                                        "silu_dx"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_op(node, names[i]))
             return true;

@@ -9,7 +9,7 @@ LIST has a line for each kernel in each specialisation that a run of the tests u
 vendor, and the first one of each kernel for more of them; of kernels made for CPUs a few are tried. Any warning is an error. The table on stdout shows
 registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one,
 --markdown the table of kernels for GPUs. A spill in one of these is an error, and so is private memory in those that work on
-tiles (-DWM=): Intel's compiler counts spills as such.
+tiles (-DWM=): Intel's compiler counts spills as such. Blocks that only a tuner tries (-DRM=8, -DRN=8) may spill.
 Compilers (Debian): clang-15 libclc-15 libclc-15-dev (NVIDIA; and ptxas from a CUDA toolkit, without which it ends
 at PTX and knows no registers), rocm-device-libs (AMD), ocloc in intel-opencl-icd (Intel). --require: one that is
 missing is a failure.
@@ -189,12 +189,18 @@ def compile_one(vendor, tools, job):
                 continue
             rows.append((vendor, target, f"{source}:{entry}", " ".join(options), kernels[entry]))
             _, _, private, spills = kernels[entry]
-            if not for_cpus(options) and (spills or (private and any(word.startswith("-DWM=") for word in options))):
+            if not for_cpus(options) and not on_trial(options) and (
+                    spills or (private and any(word.startswith("-DWM=") for word in options))):
                 fault += f"{vendor} {target}: {source}:{entry} spills ({private} bytes private, {spills} spilled): " \
                          f"{' '.join(options)}\n"
             if not for_cpus(options) and kernels[entry][1] > LOCAL_LIMIT:
                 fault += f"{vendor} {target}: {source}:{entry}: {kernels[entry][1]} bytes of local memory\n"
     return rows, fault
+
+
+def on_trial(options):
+    """Larger blocks of registers than are taken unasked: the tuner finds out where they are slow (src/op/tiles.c)."""
+    return "-DRM=8" in options or "-DRN=8" in options
 
 
 FOR_CPUS = 2  # programs of each kind of CPU kernel that are compiled: the large ones take a GPU's compiler minutes

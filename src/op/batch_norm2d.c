@@ -1,7 +1,7 @@
 /* batch_norm2d: in x (N, C, H, W), weight and bias (C) or none, running mean, running variance (C), batches
  * (1), and in training step; out y, and in training stat (2, C: mean, 1 / deviation of the batch) and the
  * three that follow x as they become. As PyTorch's BatchNorm2d; in training by the statistics of the true
- * batch. batch_norm2d_relu, batch_norm2d_add_relu: with the layers behind it; the tensor added comes after x.
+ * batch. batch_norm2d_relu, …_relu6, …_add_relu: with the layers behind it; the tensor added comes after x.
  * …_dx: in dy, x, y, stat, weight or none, step; out dx, the gradient of the tensor added where there is one,
  * those of weight and bias where they are there. */
 #include "op/op.h"
@@ -20,15 +20,19 @@ static const struct claret_attr_def attrs[] = {
     {.key = NULL},
 };
 static const struct claret_schema schema = {"batch_norm2d", 1, attrs, 0};
-static const struct claret_op norm, norm_relu, norm_add_relu, norm_dx, norm_relu_dx, norm_add_relu_dx;
+static const struct claret_op norm, norm_relu, norm_relu6, norm_add_relu;
+static const struct claret_op norm_dx, norm_relu_dx, norm_relu6_dx, norm_add_relu_dx;
 
 static bool adds(const struct claret_node *node)
 {
     return node->op == &norm_add_relu || node->op == &norm_add_relu_dx;
 }
 
-static bool cuts(const struct claret_node *node)
+/* The kernels' RELU. */
+static int relu(const struct claret_node *node)
 {
+    if (node->op == &norm_relu6 || node->op == &norm_relu6_dx)
+        return 6;
     return node->op != &norm && node->op != &norm_dx;
 }
 
@@ -102,7 +106,10 @@ static int gradient_of(struct claret_build *build, const struct claret_node *nod
 
 static enum claret_status backward(struct claret_build *build, const struct claret_node *node)
 {
-    const struct claret_op *op = adds(node) ? &norm_add_relu_dx : cuts(node) ? &norm_relu_dx : &norm_dx;
+    const struct claret_op *op = adds(node)        ? &norm_add_relu_dx
+                                 : relu(node) == 6 ? &norm_relu6_dx
+                                 : relu(node)      ? &norm_relu_dx
+                                                   : &norm_dx;
     int weight = input(node, WEIGHT), count = 0, out[4];
     int in[6] = {claret_build_grad(build, node->out[0]),
                  node->in[0],
@@ -133,7 +140,8 @@ struct problem {
     int64_t channels, plane, pixels, parts, chunk, padded;
     int lanes; /* 0: the plain kernels */
     bool last; /* NHWC */
-    bool affine, add, relu;
+    bool affine, add;
+    int relu;
     const char *source;
 };
 
@@ -149,7 +157,7 @@ static struct problem problem_of(struct claret_emit *emit, const struct claret_n
                               .last = of->layout == CLARET_NHWC,
                               .affine = node->attr[AFFINE].i[0] != 0,
                               .add = adds(node),
-                              .relu = cuts(node),
+                              .relu = relu(node),
                               .source = vectors ? "batch_norm2d_channels" : "batch_norm2d"};
     if (vectors) {
         problem.lanes = claret_vector_lanes(claret_emit_device(emit), dim[1]);
@@ -270,7 +278,7 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
 {
     struct problem problem = problem_of(emit, node, node->in[X], vectors);
     int parts = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.parts * problem.padded);
-    int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.channels), first = 1 + problem.add;
+    int means = claret_emit_temp(emit, CLARET_DTYPE_F32, 2 * problem.channels), first = 1 + problem.add;
     double count = (double)(problem.pixels * problem.channels);
     struct claret_kernel_call *call =
         emit_kernel(emit, &problem, "sums", problem.source, "batch_norm2d_dx_parts", WITH_RELU | WITH_LAYOUT);
@@ -279,12 +287,13 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
     claret_kernel_tensor(call, node->in[DX_STEP], 0);
     claret_kernel_tensor(call, parts, 0);
     parts_range(call, &problem);
-    claret_emit_cost(emit, 4 * count, 4 * count * (2 + problem.relu));
+    claret_emit_cost(emit, 4 * count, 4 * count * (2 + !!problem.relu));
     call = emit_kernel(emit, &problem, "join", "batch_norm2d", "batch_norm2d_dx_join", WITH_AFFINE);
     claret_kernel_tensor(call, parts, 0);
-    claret_kernel_tensor(call, sums, 0);
+    claret_kernel_tensor(call, node->in[DX_STEP], 0);
+    claret_kernel_tensor(call, means, 0);
     for (int i = 0; i < 2; i++)
-        claret_kernel_tensor(call, problem.affine ? node->out[first + i] : sums, 0);
+        claret_kernel_tensor(call, problem.affine ? node->out[first + i] : means, 0);
     sizes(call, &problem);
     claret_kernel_range(call, problem.channels, 64);
     call = emit_kernel(emit, &problem, "gradient", problem.source, "batch_norm2d_dx",
@@ -292,11 +301,11 @@ static void emit_backward(struct claret_emit *emit, const struct claret_node *no
     for (int i = DY; i <= STAT; i++)
         claret_kernel_tensor(call, node->in[i], 0);
     claret_kernel_tensor(call, problem.affine ? node->in[DX_WEIGHT] : node->in[STAT], 0);
-    claret_kernel_tensor(call, sums, 0);
+    claret_kernel_tensor(call, means, 0);
     claret_kernel_tensor(call, node->in[DX_STEP], 0);
     claret_kernel_tensor(call, node->out[0], 0);
     claret_kernel_tensor(call, node->out[problem.add], 0);
-    all_range(emit, call, &problem, 3 + problem.relu + problem.add);
+    all_range(emit, call, &problem, 3 + !!problem.relu + problem.add);
 }
 
 static void forward_channels_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -352,6 +361,13 @@ static const struct claret_op norm_relu = {.name = "batch_norm2d_relu",
                                            .shape = shape,
                                            .backward = backward,
                                            .solvers = forward_solvers};
+static const char *const with_relu6[] = {"batch_norm2d", "relu6", NULL};
+static const struct claret_op norm_relu6 = {.name = "batch_norm2d_relu6",
+                                            .layout = CLARET_LAYOUT_SAME,
+                                            .chain = with_relu6,
+                                            .shape = shape,
+                                            .backward = backward,
+                                            .solvers = forward_solvers};
 static const char *const with_add_relu[] = {"batch_norm2d", "add", "relu", NULL};
 static const struct claret_op norm_add_relu = {.name = "batch_norm2d_add_relu",
                                                .layout = CLARET_LAYOUT_SAME,
@@ -362,8 +378,10 @@ static const struct claret_op norm_add_relu = {.name = "batch_norm2d_add_relu",
                                                .solvers = forward_solvers};
 static const struct claret_op norm_dx = {.name = "batch_norm2d_dx", .solvers = dx_solvers};
 static const struct claret_op norm_relu_dx = {.name = "batch_norm2d_relu_dx", .solvers = dx_solvers};
+static const struct claret_op norm_relu6_dx = {.name = "batch_norm2d_relu6_dx", .solvers = dx_solvers};
 static const struct claret_op norm_add_relu_dx = {.name = "batch_norm2d_add_relu_dx", .solvers = dx_solvers};
 
 extern const struct claret_op *const claret_ops_batch_norm2d[];
-const struct claret_op *const claret_ops_batch_norm2d[] = {
-    &norm, &norm_relu, &norm_add_relu, &norm_dx, &norm_relu_dx, &norm_add_relu_dx, NULL};
+const struct claret_op *const claret_ops_batch_norm2d[] = {&norm,          &norm_relu,        &norm_relu6,
+                                                           &norm_add_relu, &norm_dx,          &norm_relu_dx,
+                                                           &norm_relu6_dx, &norm_add_relu_dx, NULL};

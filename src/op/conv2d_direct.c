@@ -5,9 +5,12 @@
 #include "op/vectors.h"
 
 #define PACK 16                 /* as in the kernel: channels that one item packs */
+#define SUMMED 16               /* likewise: that one item sums */
 #define LOCAL_BYTES (128 << 10) /* rows of x: what a second-level cache keeps beside the weights */
 #define DY_BYTES (32 << 10)     /* rows of dy: what a first-level cache keeps */
 #define ITEMS_PER_UNIT 4        /* so that units end together */
+#define FEW_PIXELS 32           /* that sums are loaded and stored for, at least */
+#define PARTS_SHARE 8           /* the images' size over that of all parts, at least */
 
 /* A convolution as the forward kernel sees it: from x (n, h, w, c) to y (n, oh, ow, k). */
 struct direct {
@@ -216,7 +219,7 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 struct gradient {
     struct claret_conv conv;
     int lanes, kv, mc;
-    int64_t ob, cg, groups, tiles, chunk, chunks;
+    int64_t ob, cg, groups, tiles, ti, chunk, chunks;
     int64_t segments, row, part; /* of a row of taps; its sums for one output channel; floats of a part */
 };
 
@@ -230,7 +233,7 @@ static int64_t x_bytes(const struct claret_conv *conv, int64_t ob, int64_t cg)
 static int64_t gradient_bytes(const struct gradient *gradient)
 {
     const struct claret_conv *conv = &gradient->conv;
-    int64_t dy = gradient->ob * conv->ow * gradient->kv * gradient->lanes;
+    int64_t dy = gradient->ti * gradient->ob * conv->ow * gradient->kv * gradient->lanes;
     return x_bytes(conv, gradient->ob, gradient->cg) +
            (dy + gradient->mc + gradient->lanes) * (int64_t)sizeof(float);
 }
@@ -240,8 +243,24 @@ static const struct claret_tunable gradient_tunables[] = {
     {"MC", {2, 3, 4, 6, 8, 9, 10, 12, 16, 24}}, /* values of x in it */
     {"OB", {1, 2, 4, 8, 16, 32}},               /* rows of dy at a time, at most */
     {"CHUNK", {1, 2, 4, 8, 16, 32, 64}},        /* images that one item adds */
+    {"TI", {1, 2, 3, 4, 6, 8, 12, 16}},         /* tiles of output channels in it */
     {.name = NULL},
 };
+
+/* Tiles that an item takes together: dy is read in its order then and x once; as many as leave work for all
+ * units and few enough parts that adding these up costs little beside reading the images. */
+static int64_t tiles_together(const struct gradient *gradient, int64_t wanted, int64_t room)
+{
+    const struct claret_conv *conv = &gradient->conv;
+    const int64_t weights = conv->k * conv->c * conv->r * conv->s;
+    const int64_t images = conv->n * (conv->c * conv->h * conv->w + conv->k * conv->oh * conv->ow);
+    for (int64_t items = 1;; items++) {
+        int64_t ti = ceil_div(gradient->tiles, items), chunks = ceil_div(wanted, items);
+        if (ti == 1 || (chunks <= conv->n && PARTS_SHARE * chunks * weights <= images &&
+                        ti * gradient->kv * gradient->lanes * conv->ow * (int64_t)sizeof(float) <= room))
+            return ti;
+    }
+}
 
 static struct gradient gradient_problem(const struct claret_conv *conv,
                                         const struct claret_device_desc *device, struct claret_params *params)
@@ -252,22 +271,26 @@ static struct gradient gradient_problem(const struct claret_conv *conv,
     int64_t kt = gradient.kv * gradient.lanes;
     int64_t dy_room = claret_vector_room(device, 4 * DY_BYTES) / 4;
     int64_t x_room = claret_vector_room(device, LOCAL_BYTES + dy_room) - dy_room;
-    gradient.ob = even_rows(conv->oh, dy_room / (conv->ow * kt * (int64_t)sizeof(float)));
+    const int64_t units = ITEMS_PER_UNIT * (int64_t)device->compute_units;
+    gradient.tiles = ceil_div(conv->k, kt);
+    gradient.ti = claret_param(params, "TI", tiles_together(&gradient, units, dy_room));
+    gradient.ob = even_rows(conv->oh, dy_room / (gradient.ti * conv->ow * kt * (int64_t)sizeof(float)));
     gradient.cg = conv->c;
-    while (gradient.ob > 1 && x_bytes(conv, gradient.ob, 16) > x_room)
+    /* Without taps in rows a row is read once in any case: a near cache may keep it. */
+    while (gradient.ob > 1 && (x_bytes(conv, gradient.ob, 16) > x_room ||
+                               (conv->r == 1 && (gradient.ob - 1) * conv->ow >= FEW_PIXELS &&
+                                x_bytes(conv, gradient.ob, conv->c) > dy_room)))
         gradient.ob--;
     gradient.ob = claret_param(params, "OB", gradient.ob);
     while (gradient.cg > 16 && x_bytes(conv, gradient.ob, gradient.cg) > x_room)
         gradient.cg = ceil_div(gradient.cg / 2, 16) * 16;
     gradient.groups = ceil_div(conv->c, gradient.cg);
-    gradient.tiles = ceil_div(conv->k, kt);
     gradient.segments = conv->dilation[1] == 1 ? 1 : conv->s;
     int64_t length = conv->s * gradient.cg / gradient.segments;
     int mc =
         length * gradient.kv <= room ? (int)length : claret_vector_split(length, room * 2 / 3 / gradient.kv);
     gradient.mc = (int)claret_param(params, "MC", mc);
-    int64_t wanted =
-        ceil_div(ITEMS_PER_UNIT * (int64_t)device->compute_units, gradient.tiles * gradient.groups);
+    int64_t wanted = ceil_div(units, ceil_div(gradient.tiles, gradient.ti) * gradient.groups);
     gradient.chunk = claret_param(params, "CHUNK", ceil_div(conv->n, wanted < conv->n ? wanted : conv->n));
     gradient.chunk = gradient.chunk < conv->n ? gradient.chunk : conv->n;
     gradient.chunks = ceil_div(conv->n, gradient.chunk);
@@ -308,7 +331,7 @@ void claret_conv_sum_parts(struct claret_emit *emit, const struct claret_node *n
                                sum->cg, sum->row, sum->tap,  sum->part,     sum->chunks};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         claret_kernel_int(call, numbers[i]);
-    claret_kernel_range3(call, tiles, sum->c, 1, 1);
+    claret_kernel_range3(call, tiles, ceil_div(sum->c, SUMMED), 1, 1);
     claret_emit_cost(emit, elements, 4.0 * elements);
 }
 
@@ -331,6 +354,8 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_define(call, "OW", conv.ow);
     claret_conv_window_defines(call, &conv);
     claret_kernel_define(call, "MASK", mask >= 0);
+    claret_kernel_define(call, "HAS_BIAS", node->out_count > 1);
+    claret_kernel_define(call, "TI", gradient.ti);
     claret_kernel_define(call, "CG", gradient.cg);
     claret_kernel_define(call, "CHUNK", gradient.chunk);
     claret_kernel_define(call, "MC", gradient.mc);
@@ -340,7 +365,7 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_kernel_tensor(call, node->in[1], 0);
     claret_kernel_tensor(call, mask >= 0 ? mask : node->in[1], 0);
     claret_kernel_tensor(call, parts, 0);
-    claret_kernel_range3(call, gradient.tiles, gradient.groups, gradient.chunks, 1);
+    claret_kernel_range3(call, ceil_div(gradient.tiles, gradient.ti), gradient.groups, gradient.chunks, 1);
     claret_emit_cost(emit, claret_conv_flops(&conv),
                      4.0 * (double)(conv.n * (conv.c * conv.h * conv.w +
                                               conv.k * conv.oh * conv.ow * (mask >= 0 ? 2 : 1))));

@@ -69,7 +69,7 @@ static bool unasked(const struct claret_problem *problem)
 static bool forward_applicable(const struct claret_problem *problem, char reason[128])
 {
     struct claret_tiled_conv tiled = forward_of(problem->node, problem->tensors);
-    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
+    return claret_tiled_conv_fits(problem, &tiled, reason);
 }
 
 static bool forward_unasked(const struct claret_problem *problem)
@@ -88,7 +88,7 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
 static bool dw_applicable(const struct claret_problem *problem, char reason[128])
 {
     struct claret_tiled_conv tiled = dw_of(problem->node, problem->tensors);
-    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
+    return claret_tiled_conv_fits(problem, &tiled, reason);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -158,9 +158,13 @@ static void direct_dw_emit(struct claret_emit *emit, const struct claret_node *n
 static const struct claret_solver forward_tiled = {.name = "implicit-gemm",
                                                    .applicable = forward_applicable,
                                                    .unasked = forward_unasked,
-                                                   .emit = forward_emit};
-static const struct claret_solver dw_tiled = {
-    .name = "implicit-gemm", .applicable = dw_applicable, .unasked = unasked, .emit = dw_emit};
+                                                   .emit = forward_emit,
+                                                   .tunables = claret_tile_tunables};
+static const struct claret_solver dw_tiled = {.name = "implicit-gemm",
+                                              .applicable = dw_applicable,
+                                              .unasked = unasked,
+                                              .emit = dw_emit,
+                                              .tunables = claret_tile_split_tunables};
 static const struct claret_solver direct = {.name = "per-pixel", .emit = direct_emit};
 static const struct claret_solver direct_dw = {.name = "per-weight", .emit = direct_dw_emit};
 static const struct claret_solver *const forward_solvers[] = {&forward_tiled, &direct, NULL};

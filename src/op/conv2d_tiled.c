@@ -14,14 +14,16 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-bool claret_tiled_conv_fits(const struct claret_device_desc *device, const struct claret_conv *conv,
-                            const int64_t window[2], char reason[128])
+bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
+                            char reason[128])
 {
+    const struct claret_conv *conv = &tiled->conv;
+    const int64_t *window = tiled->window;
     int64_t positions = window[0] * window[1], outputs = conv->oh * conv->ow * positions;
     int64_t most = conv->n * largest(conv->c * conv->h * conv->w, largest(conv->k, 4) * outputs);
     int64_t reach = largest(conv->h, conv->w) + largest(conv->padding[0] + conv->dilation[0] * conv->r,
                                                         conv->padding[1] + conv->dilation[1] * conv->s);
-    if (!claret_tile_device(device, reason) || !claret_conv_whole(conv, reason))
+    if (!claret_tile_device(problem->device, problem->params, reason) || !claret_conv_whole(conv, reason))
         return false;
     if (most > INT32_MAX / 2 || conv->k * conv->c * conv->r * conv->s > INT32_MAX / 2 || reach > 1 << 28) {
         snprintf(reason, 128, "its images are too large for 32-bit indices");
@@ -88,8 +90,8 @@ void claret_tiled_conv_forward(struct claret_emit *emit, const char *what,
                                const struct claret_tiled_conv *tiled)
 {
     const struct claret_conv *conv = &tiled->conv;
-    struct claret_tiling tiling =
-        claret_tile_choose(claret_emit_device(emit), conv->k, columns(tiled), conv->c * conv->r * conv->s, 1);
+    struct claret_tiling tiling = claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit),
+                                                     conv->k, columns(tiled), conv->c * conv->r * conv->s, 1);
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "conv2d_tiled", "conv2d_tiled");
     claret_tile_launch(call, &tiling, 1);
     defines(call, 0, tiled);
@@ -109,8 +111,9 @@ void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *no
 {
     const struct claret_conv *conv = &tiled->conv;
     int64_t weights = conv->k * conv->c * conv->r * conv->s, biases = tiled->bias >= 0 ? conv->k : 0;
-    struct claret_tiling tiling = claret_tile_choose(claret_emit_device(emit), conv->k,
-                                                     conv->c * conv->r * conv->s, columns(tiled), MAX_PARTS);
+    struct claret_tiling tiling =
+        claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit), conv->k,
+                           conv->c * conv->r * conv->s, columns(tiled), MAX_PARTS);
     bool direct = tiling.chunks == 1 && !node->update;
     int to =
         direct ? node->out[0] : claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * (weights + biases));
@@ -150,7 +153,7 @@ static struct claret_tiled_conv conv_of(const struct claret_node *node, const st
 static bool fits(const struct claret_problem *problem, int x, int y, char reason[128])
 {
     struct claret_tiled_conv tiled = conv_of(problem->node, problem->tensors, x, y);
-    return claret_tiled_conv_fits(problem->device, &tiled.conv, tiled.window, reason);
+    return claret_tiled_conv_fits(problem, &tiled, reason);
 }
 
 static bool unasked(const struct claret_problem *problem)
@@ -181,8 +184,9 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
     struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->out[0], node->in[0]);
     const struct claret_conv *conv = &tiled.conv;
     tiled.mask = claret_conv_mask(node);
-    struct claret_tiling tiling = claret_tile_choose(
-        claret_emit_device(emit), conv->c, conv->n * conv->h * conv->w, conv->k * conv->r * conv->s, 1);
+    struct claret_tiling tiling =
+        claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit), conv->c,
+                           conv->n * conv->h * conv->w, conv->k * conv->r * conv->s, 1);
     struct claret_kernel_call *call = claret_emit_kernel(emit, "images", "conv2d_tiled", "conv2d_tiled_dx");
     claret_tile_launch(call, &tiling, 1);
     defines(call, 1, &tiled);
@@ -207,9 +211,18 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     claret_tiled_conv_dw(emit, node, 0, &tiled);
 }
 
-const struct claret_solver claret_conv_tiled = {
-    .name = "implicit-gemm", .applicable = forward_applicable, .unasked = unasked, .emit = forward_emit};
-const struct claret_solver claret_conv_tiled_dx = {
-    .name = "implicit-gemm", .applicable = dx_applicable, .unasked = unasked, .emit = dx_emit};
-const struct claret_solver claret_conv_tiled_dw = {
-    .name = "implicit-gemm", .applicable = dw_applicable, .unasked = unasked, .emit = dw_emit};
+const struct claret_solver claret_conv_tiled = {.name = "implicit-gemm",
+                                                .applicable = forward_applicable,
+                                                .unasked = unasked,
+                                                .emit = forward_emit,
+                                                .tunables = claret_tile_tunables};
+const struct claret_solver claret_conv_tiled_dx = {.name = "implicit-gemm",
+                                                   .applicable = dx_applicable,
+                                                   .unasked = unasked,
+                                                   .emit = dx_emit,
+                                                   .tunables = claret_tile_tunables};
+const struct claret_solver claret_conv_tiled_dw = {.name = "implicit-gemm",
+                                                   .applicable = dw_applicable,
+                                                   .unasked = unasked,
+                                                   .emit = dw_emit,
+                                                   .tunables = claret_tile_split_tunables};

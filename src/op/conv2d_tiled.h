@@ -13,8 +13,8 @@ struct claret_tiled_conv {
     int mask;                      /* gradients: ReLU's output, where it follows */
 };
 /* Whether the device has room for tiles and the numbers fit; else `reason` says why not. */
-bool claret_tiled_conv_fits(const struct claret_device_desc *device, const struct claret_conv *conv,
-                            const int64_t window[2], char reason[128]);
+bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
+                            char reason[128]);
 /* Defines of the shapes: R, S, SH, SW, PH, PW, DH, DW, H, W, OH, OW, PI, PJ. */
 void claret_tiled_conv_defines(struct claret_kernel_call *call, const struct claret_tiled_conv *tiled);
 void claret_tiled_conv_forward(struct claret_emit *emit, const char *what,

@@ -24,9 +24,10 @@ static bool applicable(const struct claret_gemm_problem *problem, char reason[12
 {
     const struct claret_gemm_call *gemm = problem->gemm;
     const struct claret_device_desc *device = problem->device;
-    if (!claret_tile_device(device, reason))
+    if (!claret_tile_device(device, problem->params, reason))
         return false;
-    struct claret_tiling tiling = claret_tile_choose(device, gemm->m, gemm->n, gemm->k, MAX_PARTS);
+    struct claret_tiling tiling =
+        claret_tile_choose(device, problem->params, gemm->m, gemm->n, gemm->k, MAX_PARTS);
     bool fine = span(&gemm->a, gemm->m, gemm->k) <= INT32_MAX &&
                 span(&gemm->b, gemm->k, gemm->n) <= INT32_MAX &&
                 span(&gemm->c, gemm->m, gemm->n) <= INT32_MAX && tiling.rows <= MAX_ROWS &&
@@ -46,8 +47,8 @@ static bool unasked(const struct claret_gemm_problem *problem)
 
 static void emit(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
-    struct claret_tiling tiling =
-        claret_tile_choose(claret_emit_device(emit), gemm->m, gemm->n, gemm->k, MAX_PARTS);
+    struct claret_tiling tiling = claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit),
+                                                     gemm->m, gemm->n, gemm->k, MAX_PARTS);
     bool split = tiling.chunks > 1;
     int parts = split ? claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * gemm->m * gemm->n) : -1;
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "gemm_tiled", "gemm_tiled");
@@ -72,5 +73,8 @@ static void emit(struct claret_emit *emit, const char *what, const struct claret
         claret_gemm_emit_sum(emit, gemm, tiling.chunks, parts);
 }
 
-const struct claret_gemm_solver claret_gemm_tiled = {
-    .name = "tiled", .applicable = applicable, .unasked = unasked, .emit = emit};
+const struct claret_gemm_solver claret_gemm_tiled = {.name = "tiled",
+                                                     .applicable = applicable,
+                                                     .unasked = unasked,
+                                                     .emit = emit,
+                                                     .tunables = claret_tile_split_tunables};

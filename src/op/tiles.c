@@ -8,14 +8,29 @@
 #define PAD 4              /* as in cl/common.clh */
 
 /* Powers of two throughout: what they ask of each other is in cl/common.clh. The last one is the smallest.
- * Larger blocks of registers than 4 x 4, and more terms in small groups, spill on some of Intel's GPUs. */
+ * Larger blocks of registers than 4 x 4, and more terms in small groups, spill on some of Intel's GPUs: the
+ * first ones are taken only where they are asked for. No two have the same rows and columns. */
 static const struct claret_tiling tilings[] = {
-    {.rm = 4, .rn = 4, .wm = 16, .wn = 16, .terms = 16}, {.rm = 4, .rn = 4, .wm = 8, .wn = 16, .terms = 16},
-    {.rm = 4, .rn = 4, .wm = 4, .wn = 32, .terms = 8},   {.rm = 4, .rn = 4, .wm = 16, .wn = 4, .terms = 8},
-    {.rm = 4, .rn = 4, .wm = 4, .wn = 16, .terms = 8},   {.rm = 4, .rn = 4, .wm = 8, .wn = 8, .terms = 8},
-    {.rm = 4, .rn = 4, .wm = 4, .wn = 8, .terms = 8},    {.rm = 4, .rn = 4, .wm = 4, .wn = 4, .terms = 4},
+    {.rm = 8, .rn = 8, .wm = 16, .wn = 16, .terms = 16}, {.rm = 8, .rn = 4, .wm = 16, .wn = 16, .terms = 16},
+    {.rm = 4, .rn = 8, .wm = 16, .wn = 16, .terms = 16}, {.rm = 4, .rn = 4, .wm = 16, .wn = 16, .terms = 16},
+    {.rm = 4, .rn = 4, .wm = 8, .wn = 16, .terms = 16},  {.rm = 4, .rn = 4, .wm = 4, .wn = 32, .terms = 8},
+    {.rm = 4, .rn = 4, .wm = 16, .wn = 4, .terms = 8},   {.rm = 4, .rn = 4, .wm = 4, .wn = 16, .terms = 8},
+    {.rm = 4, .rn = 4, .wm = 8, .wn = 8, .terms = 8},    {.rm = 4, .rn = 4, .wm = 4, .wn = 8, .terms = 8},
+    {.rm = 4, .rn = 4, .wm = 4, .wn = 4, .terms = 4},
 };
-enum { TILINGS = sizeof tilings / sizeof *tilings };
+enum { TILINGS = sizeof tilings / sizeof *tilings, FIRST = 3 };
+
+const struct claret_tunable claret_tile_split_tunables[] = {
+    {"TILE_M", {16, 32, 64, 128}},
+    {"TILE_N", {16, 32, 64, 128}},
+    {"PARTS", {1, 2, 4, 8, 16, 32, 64}},
+    {.name = NULL},
+};
+const struct claret_tunable claret_tile_tunables[] = {
+    {"TILE_M", {16, 32, 64, 128}},
+    {"TILE_N", {16, 32, 64, 128}},
+    {.name = NULL},
+};
 
 static int64_t tiles(int64_t extent, int64_t tile)
 {
@@ -35,14 +50,34 @@ bool claret_tile_unasked(const struct claret_device_desc *device)
     return device->kind == CLARET_CLASS_GPU;
 }
 
-bool claret_tile_device(const struct claret_device_desc *device, char reason[128])
+/* Whether a tiling is one that may be taken: any, or one of those that are asked for. */
+static bool asked(const struct claret_tiling *tiling, const struct claret_params *params)
 {
+    int64_t m = claret_param_given(params, "TILE_M"), n = claret_param_given(params, "TILE_N");
+    if (tiling < tilings + FIRST && !(m && n))
+        return false;
+    return (!m || m == tiling->wm * tiling->rm) && (!n || n == tiling->wn * tiling->rn);
+}
+
+bool claret_tile_device(const struct claret_device_desc *device, const struct claret_params *params,
+                        char reason[128])
+{
+    for (int i = 0; i < TILINGS; i++)
+        if (asked(&tilings[i], params) && fits(device, &tilings[i]))
+            return true;
     const struct claret_tiling *smallest = &tilings[TILINGS - 1];
     if (fits(device, smallest))
-        return true;
-    snprintf(reason, 128, "needs work-groups of %d and %d KiB of local memory", smallest->wm * smallest->wn,
-             3);
+        snprintf(reason, 128, "there are no tiles of that size that fit the device");
+    else
+        snprintf(reason, 128, "needs work-groups of %d and %d KiB of local memory",
+                 smallest->wm * smallest->wn, 3);
     return false;
+}
+
+static void set_parts(struct claret_tiling *tiling, int64_t k, int64_t parts)
+{
+    tiling->chunk = tiles(tiles(k, parts), tiling->terms) * tiling->terms;
+    tiling->chunks = tiles(k, tiling->chunk);
 }
 
 /* In parts, where there would be too few groups. */
@@ -53,9 +88,7 @@ static void split(struct claret_tiling *tiling, const struct claret_device_desc 
     int64_t useful = tiles(k, MIN_CHUNK);
     tiling->chunks = tiles((int64_t)device->compute_units * ITEMS_PER_UNIT, items);
     tiling->chunks = tiling->chunks > useful ? useful : tiling->chunks;
-    tiling->chunks = tiling->chunks > most ? most : tiling->chunks;
-    tiling->chunk = tiles(tiles(k, tiling->chunks), tiling->terms) * tiling->terms;
-    tiling->chunks = tiles(k, tiling->chunk);
+    set_parts(tiling, k, tiling->chunks > most ? most : tiling->chunks);
 }
 
 /* Of all elements that tiles make, those beyond the matrix too, times what one costs: its multiplication and
@@ -70,13 +103,13 @@ static double cost(const struct claret_tiling *tiling, const struct claret_devic
     return made * each / (busy < 1 ? busy : 1);
 }
 
-struct claret_tiling claret_tile_choose(const struct claret_device_desc *device, int64_t m, int64_t n,
-                                        int64_t k, int64_t most)
+struct claret_tiling claret_tile_choose(const struct claret_device_desc *device, struct claret_params *params,
+                                        int64_t m, int64_t n, int64_t k, int64_t most)
 {
     struct claret_tiling best = {.rm = 0};
     for (int i = 0; i < TILINGS; i++) {
         struct claret_tiling tiling = tilings[i];
-        if (!fits(device, &tiling))
+        if (!asked(&tilings[i], params) || !fits(device, &tiling))
             continue;
         tiling.rows = tiles(m, tiling.wm * tiling.rm);
         tiling.columns = tiles(n, tiling.wn * tiling.rn);
@@ -84,6 +117,10 @@ struct claret_tiling claret_tile_choose(const struct claret_device_desc *device,
         if (best.rm == 0 || cost(&tiling, device, m, n) < cost(&best, device, m, n))
             best = tiling;
     }
+    claret_param(params, "TILE_M", best.wm * best.rm); /* so that it is known what was taken */
+    claret_param(params, "TILE_N", best.wn * best.rn);
+    if (most > 1)
+        set_parts(&best, k, claret_param(params, "PARTS", best.chunks));
     return best;
 }
 

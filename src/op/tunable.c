@@ -18,6 +18,14 @@ int64_t claret_param(struct claret_params *params, const char *name, int64_t nor
     return normal;
 }
 
+int64_t claret_param_given(const struct claret_params *params, const char *name)
+{
+    for (int i = 0; params && i < params->count; i++)
+        if (params->param[i].given && strcmp(params->param[i].name, name) == 0)
+            return params->param[i].value;
+    return 0;
+}
+
 bool claret_choice_is(const char *choice, const char *solver)
 {
     size_t length = strlen(solver);

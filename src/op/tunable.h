@@ -30,6 +30,9 @@ struct claret_params {
 /* What a solver asks: the value given for `name`, else `normal`, its default. `params` NULL: all defaults. */
 int64_t claret_param(struct claret_params *params, const char *name, int64_t normal);
 
+/* The value given for `name`; 0: none is. */
+int64_t claret_param_given(const struct claret_params *params, const char *name);
+
 /* Whether `choice` ("direct", "direct:PX=8") is of the solver called `solver`. */
 bool claret_choice_is(const char *choice, const char *solver);
 /* The parameters that `choice` gives, each one of `tunables` (NULL: there are none) with one of its values.

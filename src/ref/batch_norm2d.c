@@ -10,7 +10,8 @@ enum { NUM_FEATURES, EPS, MOMENTUM, AFFINE };
 
 struct norm {
     int64_t images, channels, plane, count; /* count: values of a channel in the true batch */
-    bool add, relu;
+    bool add;
+    double low, high; /* what is beyond is cut off */
 };
 
 static struct norm norm_of(const struct claret_node *node, const struct claret_tensor *x, const double *step)
@@ -19,7 +20,8 @@ static struct norm norm_of(const struct claret_node *node, const struct claret_t
     struct norm norm = {.images = dim[0], .channels = dim[1], .plane = dim[2] * dim[3]};
     norm.count = (step ? (int64_t)step[CLARET_STEP_COUNT] : dim[0]) * norm.plane;
     norm.add = strstr(node->op->name, "add") != NULL;
-    norm.relu = strstr(node->op->name, "relu") != NULL;
+    norm.low = strstr(node->op->name, "relu") ? 0 : -INFINITY;
+    norm.high = strstr(node->op->name, "relu6") ? 6 : INFINITY;
     return norm;
 }
 
@@ -64,7 +66,7 @@ static void forward(const struct claret_node *node, const struct claret_tensor *
         for (int64_t i = 0; i < norm.images * norm.plane; i++) {
             int64_t j = at(&norm, i, c);
             double other = norm.add ? in[1][j] : 0, y = (in[0][j] - mean) * scale + bias + other;
-            out[0][j] = norm.relu && y < 0 ? 0 : y;
+            out[0][j] = y < norm.low ? norm.low : y > norm.high ? norm.high : y;
             if (sizes)
                 out[0][j] = fabs(scale) * (fabs(in[0][j]) + fabs(mean) + largest) + fabs(bias) + fabs(other) +
                             fabs((in[0][j] - mean) * scale) * lost;
@@ -98,6 +100,11 @@ static void scale_forward(const struct claret_node *node, const struct claret_te
     forward(node, tensors, in, out, true);
 }
 
+static double passed(const struct norm *norm, double dy, double y)
+{
+    return y <= norm->low || y >= norm->high ? 0 : dy;
+}
+
 /* in: dy, x, y, stat, weight or nothing, step; out: dx, the gradient of what was added (a fused one alone),
  * those of weight and bias where they are there. */
 static void backward(const struct claret_node *node, const struct claret_tensor *tensors,
@@ -111,7 +118,7 @@ static void backward(const struct claret_node *node, const struct claret_tensor 
         double scale = in[4] ? in[4][c] * inverse : inverse;
         for (int64_t i = 0; i < norm.images * norm.plane; i++) {
             int64_t j = at(&norm, i, c);
-            double g = i < norm.count && !(norm.relu && in[2][j] <= 0) ? in[0][j] : 0;
+            double g = i < norm.count ? passed(&norm, in[0][j], in[2][j]) : 0;
             double distance = sizes ? fabs(in[1][j]) + fabs(mean) : in[1][j] - mean;
             sum += sizes ? fabs(g) : g;
             product += (sizes ? fabs(g) * fabs(inverse) : g * inverse) * distance;
@@ -120,7 +127,7 @@ static void backward(const struct claret_node *node, const struct claret_tensor 
         }
         for (int64_t i = 0; i < norm.images * norm.plane; i++) {
             int64_t j = at(&norm, i, c);
-            double g = !(norm.relu && in[2][j] <= 0) ? in[0][j] : 0;
+            double g = passed(&norm, in[0][j], in[2][j]);
             double dx = scale * (g - sum / n - (in[1][j] - mean) * inverse * product / n);
             if (sizes)
                 dx = fabs(scale) *
@@ -152,5 +159,8 @@ static void scale_backward(const struct claret_node *node, const struct claret_t
         .op = name "_dx", .run = run_backward, .scale = scale_backward                                       \
     }
 
-const struct claret_ref claret_ref_batch_norm2d[] = {
-    BOTH("batch_norm2d"), BOTH("batch_norm2d_relu"), BOTH("batch_norm2d_add_relu"), {.op = NULL}};
+const struct claret_ref claret_ref_batch_norm2d[] = {BOTH("batch_norm2d"),
+                                                     BOTH("batch_norm2d_relu"),
+                                                     BOTH("batch_norm2d_relu6"),
+                                                     BOTH("batch_norm2d_add_relu"),
+                                                     {.op = NULL}};

@@ -31,7 +31,7 @@ class Layer(nn.Module):
         return self.function(*inputs)
 
 
-SIMPLE = {"relu": nn.ReLU, "relu6": nn.ReLU6, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "dropout": nn.Identity, "silu": nn.SiLU,
+SIMPLE = {"relu": nn.ReLU, "relu6": nn.ReLU6, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "silu": nn.SiLU,
           "flatten": nn.Flatten, "add": lambda: Layer(torch.add), "mul": lambda: Layer(torch.mul),
           "concat": lambda: Layer(lambda *inputs: torch.cat(inputs, 1)), "adaptive_avg_pool2d": lambda: nn.AdaptiveAvgPool2d(1)}
 
@@ -50,6 +50,8 @@ def module(layer):
                             count_include_pad=layer["count_include_pad"])
     if op == "linear":
         return nn.Linear(layer["in"][0], layer["out_features"], layer["bias"])
+    if op == "dropout":
+        return nn.Dropout(layer["p"])
     return SIMPLE[op]()
 
 
