@@ -27,6 +27,7 @@ void take_header(__global const uint *header, __global uint *step)
     step[STEP_SQUARE_SCALE] = header[8];
     step[STEP_MORE] = header[9];
     step[STEP_WEIGHT] = header[10];
+    step[STEP_MOMENTUM] = header[11];
 }
 
 /* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */

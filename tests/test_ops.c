@@ -91,6 +91,7 @@ static void fill_step(struct op_test *test, const struct claret_node *node)
     step[CLARET_STEP_MEAN_SCALE] = 1.5;
     step[CLARET_STEP_SQUARE_SCALE] = 1.25;
     step[CLARET_STEP_MORE] = claret_rng_below(&test->rng, 3) == 0;
+    step[CLARET_STEP_MOMENTUM] = 0.75;
     step[CLARET_STEP_WEIGHT] = claret_rng_below(&test->rng, 2) ? 1 : 0.375;
 }
 

@@ -92,6 +92,7 @@ static void fill_slot(struct whole *whole, int step, unsigned char *stage, struc
                                                .first = step == 0 || whole->accumulate,
                                                .more = whole->accumulate && step + 1 < STEPS,
                                                .weight = weight_of(whole, step),
+                                               .momentum = 0.9f,
                                                .reset_loss = step == 0,
                                                .seed = {SEED_LOW, SEED_HIGH}};
     struct claret_stage_layout layout;
@@ -172,6 +173,7 @@ static double run_reference(struct whole *whole)
                (size_t)batch * sizeof(double));
         step_words[CLARET_STEP_COUNT] = count_of(whole, step);
         step_words[CLARET_STEP_FIRST] = step == 0 || whole->accumulate;
+        step_words[CLARET_STEP_MOMENTUM] = (double)0.9f;
         step_words[CLARET_STEP_MORE] = whole->accumulate && step + 1 < STEPS;
         step_words[CLARET_STEP_WEIGHT] = (double)weight_of(whole, step);
         step_words[CLARET_STEP_NUMBER] = step;

@@ -350,6 +350,8 @@ struct claret_run;
 CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
                                                 const struct claret_network *network,
                                                 struct claret_run **run);
+/* Where training came to nothing (no checkpoint, no test, not finished or stopped), config.ini goes again,
+ * and the folder where it was made for the run. */
 CLARET_API void claret_run_destroy(struct claret_run *run);
 CLARET_API const char *claret_run_folder(const struct claret_run *run);
 /* Whether claret_run_create() could make that folder now, without making anything. */

@@ -126,6 +126,10 @@ enum cli_group {
       "rise to --lr for so long first; the schedule's own time begins then; 0: no warm-up")                  \
     X(LR_WARMUP_FACTOR, "lr-warmup-factor", 0, "X", "lr-warmup-factor", T, TRAINING,                         \
       "of the rate that the warm-up begins with")                                                            \
+    X(NO_CYCLE_MOMENTUM, "no-cycle-momentum", 0, NULL, "no-cycle-momentum", T, TRAINING,                     \
+      "one-cycle: leave the momentum (adam's beta1) as it is, which else goes from 0.95 to 0.85 and back, "  \
+      "as "                                                                                                  \
+      "PyTorch's does")                                                                                      \
     X(LR_PATIENCE, "lr-patience", 0, "N", "lr-patience", T, TRAINING,                                        \
       "plateau: multiply by --lr-gamma after more than N tests without a lower loss (see --val-every)")      \
     X(VAL_EVERY, "val-every", 0, "EPOCHS", "val-every", T, TRAINING,                                         \

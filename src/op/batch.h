@@ -26,6 +26,7 @@ struct claret_stage_header {
     float mean_scale, square_scale; /* claret_optimizer_corrections() */
     uint32_t more;                  /* 1: more batches follow before the update */
     float weight;                   /* this batch's share of the images since the last update */
+    float momentum;                 /* claret_optimizer_momentum() */
 };
 
 struct claret_stage_layout {
@@ -71,6 +72,7 @@ enum claret_step_word {
     CLARET_STEP_SQUARE_SCALE,                      /* … Adam's corrections */
     CLARET_STEP_MORE,                              /* uint */
     CLARET_STEP_WEIGHT,                            /* float */
+    CLARET_STEP_MOMENTUM,                          /* float */
     CLARET_STEP_WORDS = 32
 };
 

@@ -12,9 +12,14 @@
 
 #include "op/op.h"
 
+bool claret_optimizer_is_adam(const struct claret_optimizer *optimizer)
+{
+    return optimizer->kind == CLARET_OPTIMIZER_ADAM || optimizer->kind == CLARET_OPTIMIZER_ADAMW;
+}
+
 int claret_optimizer_slots(const struct claret_optimizer *optimizer)
 {
-    bool adam = optimizer->kind == CLARET_OPTIMIZER_ADAM || optimizer->kind == CLARET_OPTIMIZER_ADAMW;
+    bool adam = claret_optimizer_is_adam(optimizer);
     if (adam)
         return 2;
     return (optimizer->momentum != 0) + (optimizer->kind == CLARET_OPTIMIZER_RMSPROP) +
@@ -24,9 +29,15 @@ int claret_optimizer_slots(const struct claret_optimizer *optimizer)
 void claret_optimizer_corrections(const struct claret_optimizer *optimizer, uint64_t number, float *mean,
                                   float *square)
 {
-    bool adam = optimizer->kind == CLARET_OPTIMIZER_ADAM || optimizer->kind == CLARET_OPTIMIZER_ADAMW;
+    bool adam = claret_optimizer_is_adam(optimizer);
     *mean = adam ? (float)(1 / (1 - pow(optimizer->beta1, (double)number))) : 1;
     *square = adam ? (float)(1 / sqrt(1 - pow(optimizer->beta2, (double)number))) : 1;
+}
+
+float claret_optimizer_momentum(const struct claret_optimizer *optimizer)
+{
+    bool adam = claret_optimizer_is_adam(optimizer);
+    return (float)(adam ? 1 - optimizer->beta1 : optimizer->momentum);
 }
 
 static void defines(struct claret_kernel_call *call, const struct claret_update *update)
@@ -37,29 +48,26 @@ static void defines(struct claret_kernel_call *call, const struct claret_update 
     claret_kernel_define(call, "CENTERED", update->optimizer.centered);
 }
 
-/* GROUP_PARAMETERS of so many groups, then UPDATE_PARAMETERS with the four numbers of cl/common.clh's
+/* GROUP_PARAMETERS of so many groups, then UPDATE_PARAMETERS with the three numbers of cl/common.clh's
  * `hyper`. */
 static void arguments(struct claret_kernel_call *call, const struct claret_update *update, int groups)
 {
     const struct claret_optimizer *optimizer = &update->optimizer;
-    double hyper[4] = {0};
+    double hyper[3] = {0};
     switch (optimizer->kind) {
     case CLARET_OPTIMIZER_SGD:
-        hyper[0] = optimizer->momentum;
-        hyper[1] = 1 - optimizer->dampening;
+        hyper[0] = 1 - optimizer->dampening;
         break;
     case CLARET_OPTIMIZER_ADAM:
     case CLARET_OPTIMIZER_ADAMW:
-        hyper[0] = 1 - optimizer->beta1;
-        hyper[1] = optimizer->beta2;
-        hyper[2] = 1 - optimizer->beta2;
-        hyper[3] = optimizer->eps;
+        hyper[0] = optimizer->beta2;
+        hyper[1] = 1 - optimizer->beta2;
+        hyper[2] = optimizer->eps;
         break;
     case CLARET_OPTIMIZER_RMSPROP:
-        hyper[0] = optimizer->momentum;
-        hyper[1] = optimizer->alpha;
-        hyper[2] = 1 - optimizer->alpha;
-        hyper[3] = optimizer->eps;
+        hyper[0] = optimizer->alpha;
+        hyper[1] = 1 - optimizer->alpha;
+        hyper[2] = optimizer->eps;
         break;
     }
     for (int i = 0; i < groups; i++) {
@@ -67,7 +75,7 @@ static void arguments(struct claret_kernel_call *call, const struct claret_updat
         claret_kernel_float(call, (float)update->group[i].decay);
     }
     claret_kernel_int(call, update->slots > 1 ? update->stride : 0);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 3; i++)
         claret_kernel_float(call, (float)hyper[i]);
 }
 

@@ -38,7 +38,11 @@ struct claret_update {
     bool apart;      /* no other node than `update` does it: it needs all gradients */
 };
 
+bool claret_optimizer_is_adam(const struct claret_optimizer *optimizer); /* or AdamW */
 int claret_optimizer_slots(const struct claret_optimizer *optimizer);
+/* What the step's words say of the momentum: SGD's and RMSprop's own; of Adam's beta1, the gradient's part.
+ */
+float claret_optimizer_momentum(const struct claret_optimizer *optimizer);
 /* What Adam's averages are multiplied with in step `number` (from 1): 1 / (1 - beta1^number), and for the
  * root of the squares' 1 / sqrt(1 - beta2^number). 1 for others. */
 void claret_optimizer_corrections(const struct claret_optimizer *optimizer, uint64_t number, float *mean,

@@ -14,13 +14,16 @@ static double root(double kept, double square, double lr)
     return sqrt(lr < 0 ? kept / 2 : square);
 }
 
-static double sgd(const struct claret_optimizer *of, bool first, double gradient, double *const *state)
+static double sgd(const struct claret_optimizer *of, const double *step, double gradient,
+                  double *const *state)
 {
+    double momentum = step[CLARET_STEP_MOMENTUM];
     if (of->momentum == 0)
         return gradient;
-    double change = first ? gradient : of->momentum * *state[0] + (1 - of->dampening) * gradient;
+    double change =
+        step[CLARET_STEP_FIRST] != 0 ? gradient : momentum * *state[0] + (1 - of->dampening) * gradient;
     *state[0] = change;
-    return of->nesterov ? gradient + of->momentum * change : change;
+    return of->nesterov ? gradient + momentum * change : change;
 }
 
 static double adam(const struct claret_optimizer *of, const double *step, double gradient,
@@ -29,7 +32,7 @@ static double adam(const struct claret_optimizer *of, const double *step, double
     double square = of->beta2 * *state[0] + (1 - of->beta2) * gradient * gradient;
     double down = root(*state[0], square, step[CLARET_STEP_LR]) * step[CLARET_STEP_SQUARE_SCALE] + of->eps;
     *state[0] = square;
-    *state[1] = of->beta1 * *state[1] + (1 - of->beta1) * gradient;
+    *state[1] = (1 - step[CLARET_STEP_MOMENTUM]) * *state[1] + step[CLARET_STEP_MOMENTUM] * gradient;
     return step[CLARET_STEP_MEAN_SCALE] * *state[1] / down;
 }
 
@@ -46,7 +49,7 @@ static double rmsprop(const struct claret_optimizer *of, const double *step, dou
     if (of->momentum == 0)
         return change;
     double *velocity = state[1 + of->centered];
-    return *velocity = of->momentum * *velocity + change;
+    return *velocity = step[CLARET_STEP_MOMENTUM] * *velocity + change;
 }
 
 /* Changes *param and the slots of its state, *state[0] ... step: op/batch.h's words; group: of update's. */
@@ -61,7 +64,7 @@ static void update_one(const struct claret_update *update, int group, const doub
         gradient += update->group[group].decay * *param;
     switch (of->kind) {
     case CLARET_OPTIMIZER_SGD:
-        change = sgd(of, step[CLARET_STEP_FIRST] != 0, gradient, state);
+        change = sgd(of, step, gradient, state);
         break;
     case CLARET_OPTIMIZER_ADAM:
     case CLARET_OPTIMIZER_ADAMW:

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "train/optimizer.h"
 #include "train/session.h"
 
 #define QUEUE_SECONDS 20e-3 /* of steps may be queued, … */
@@ -143,8 +144,9 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
         .reset_loss = engine->graph->training && session->reset_loss,
         .resident = engine->graph->data >= 0,
         .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
-    claret_optimizer_corrections(&session->optimizer, session->updates + 1, &header.mean_scale,
-                                 &header.square_scale);
+    const struct claret_optimizer optimizer = claret_optimizer_at(&session->optimizer, session->momentum);
+    header.momentum = claret_optimizer_momentum(&optimizer);
+    claret_optimizer_corrections(&optimizer, session->updates + 1, &header.mean_scale, &header.square_scale);
     if (engine->graph->training)
         gather(session, count, &header);
     memcpy(memory, &header, sizeof header);

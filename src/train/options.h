@@ -36,6 +36,7 @@
     X("lr-end-factor", lr_end_factor, REAL, "0", 0, 1)                                                       \
     X("lr-warmup", lr_warmup, INT, "0", 0, 1 << 30)                                                          \
     X("lr-warmup-factor", lr_warmup_factor, REAL, "0.01", 0, 1)                                              \
+    X("no-cycle-momentum", no_cycle_momentum, SWITCH, "false", 0, 0)                                         \
     X("lr-patience", lr_patience, INT, "10", 0, 1 << 30)                                                     \
     X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
     X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \

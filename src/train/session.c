@@ -198,6 +198,7 @@ static enum claret_status step(struct claret_session *session, const void *image
     CLARET_TRY(check_batch(session, labels, count));
     CLARET_TRY(claret_session_reuse(session, &session->train));
     session->lr = session->options->lr;
+    session->momentum = claret_optimizer_cycled(&session->optimizer);
     const struct claret_stage_layout *layout = &session->train.layout;
     unsigned char *memory = claret_session_slot_memory(session);
     if (!memory)

@@ -69,10 +69,10 @@ struct claret_session {
         int depth, steps; /* how many may fly; since `start` */
         double start;
     } pace;
-    double lr;      /* of the next step */
-    bool stepped;   /* the optimizer has made its first step */
-    bool update;    /* the next step ends with an update, whatever accumulate says */
-    size_t updates; /* that the optimizer has made */
+    double lr, momentum; /* of the next step; momentum: of Adam beta1 */
+    bool stepped;        /* the optimizer has made its first step */
+    bool update;         /* the next step ends with an update, whatever accumulate says */
+    size_t updates;      /* that the optimizer has made */
     struct {
         size_t steps, images;
     } gathered;                              /* since the last update */

@@ -7,6 +7,7 @@
 #include "data/augment.h"
 #include "train/engine.h"
 #include "train/keeping.h"
+#include "train/optimizer.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/session.h"
@@ -146,6 +147,14 @@ static double rate_of(const struct training *training, const struct claret_batch
                                                                       : lr;
 }
 
+/* And its momentum. */
+static double momentum_of(const struct training *training)
+{
+    double own = claret_optimizer_cycled(&training->session->optimizer);
+    return claret_schedule_momentum(&training->schedule, own, (int64_t)training->at.updates,
+                                    (int64_t)training->updates);
+}
+
 /* A checkpoint of now, of the best or by the number of steps. One that cannot be written costs no training.
  */
 static void keep(struct training *training, bool best)
@@ -193,6 +202,7 @@ static enum claret_status run_step(struct training *training, struct claret_batc
 {
     struct claret_session *session = training->session;
     session->lr = rate_of(training, batch);
+    session->momentum = momentum_of(training);
     session->update = batch->last || training->at.steps + 1 == training->total;
     enum claret_status status = claret_session_reuse(session, training->engine);
     if (status != CLARET_OK) {

@@ -164,5 +164,15 @@ class Average(harness.Case):
         self.refused("train", "--resume", "run", "--ema", "0.9", code=1, says="optimizer.state has another shape")
 
 
+class Momentum(harness.Case):
+    def test_cycled_momentum(self):
+        words = [*TRAIN, "--lr-schedule", "one-cycle", "--lr-by", "step", "--optimizer"]
+        for kind, own in (("sgd", "--momentum"), ("adam", "--beta1")):
+            made = [self.weights_line(self.run_claret(*words, kind, *more, "--overwrite", "-o", "run").out)[1]
+                    for more in ([], [own, "0.5"], ["--no-cycle-momentum"], [own, "0.5", "--no-cycle-momentum"])]
+            self.assertEqual(made[0], made[1])
+            self.assertEqual(len(set(made)), 3)
+
+
 if __name__ == "__main__":
     harness.main()
