@@ -1,10 +1,10 @@
 /* The optimizer's update (cl/common.clh) of a run of parameters. Changes params and state. Items: (count).
  *
- * Defines: ACCUMULATE: only in a step without STEP_MORE; CLIP_NORM: gradients are multiplied with scale (1), which else is not read; CLIP_VALUE: they are cut to `most` in
- * size. */
-__kernel void update(TENSOR(float, params), CONST_TENSOR(float, grads), TENSOR(float, state), CONST_TENSOR(float, scale),
-                     CONST_TENSOR(uint, step), int count, float most, GROUP_PARAMETERS(param),
-                     UPDATE_PARAMETERS)
+ * Defines: ACCUMULATE: only in a step without STEP_MORE; CLIP_NORM: gradients are multiplied with scale (1), which else
+ * is not read; CLIP_VALUE: they are cut to `most` in size. */
+__kernel void update(TENSOR(float, params), CONST_TENSOR(float, grads), TENSOR(float, state),
+                     CONST_TENSOR(float, scale), CONST_TENSOR(uint, step), int count, float most,
+                     GROUP_PARAMETERS(param), UPDATE_PARAMETERS)
 {
     USE(float, params);
     USE_CONST(float, grads);

@@ -444,5 +444,6 @@ enum claret_status claret_session_resume(struct claret_session *session,
             (uint32_t)json_integer_value(json_array_get(json_object_get(checkpoint->root, "words"), i));
     CLARET_TRY(claret_session_set_words(session, words));
     set_progress(checkpoint, session);
+    session->swapped = session->stepped && session->train.graph->ema >= 0; /* as it was kept */
     return claret_session_swap_ema(session);
 }

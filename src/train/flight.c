@@ -136,6 +136,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
                                         unsigned char *memory, int count, struct claret_loader *loader,
                                         const struct claret_batch *batch)
 {
+    if (engine->graph->training && session->swapped) /* it could not be put back before */
+        CLARET_TRY(claret_session_swap_ema(session));
     struct claret_flight *flight = &session->flight[session->slot];
     struct claret_stage_header header = {
         .count = (uint32_t)count,

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "train/checkpoint.h"
+#include "train/leftovers.h"
 #include "train/optimizer.h"
 #include "train/options.h"
 
@@ -246,38 +246,6 @@ static void remove_in(const char *folder, const char *name)
     free(path);
 }
 
-/* Whether the process in "NAME.PID-N.tmp" lives. */
-static bool is_written(const char *name)
-{
-    char digits[16] = "";
-    const char *dash = strrchr(name, '-'), *dot = dash;
-    int64_t process = 0;
-    while (dot && dot > name && *dot != '.')
-        dot--;
-    if (!dot || dash - dot < 2 || (size_t)(dash - dot) > sizeof digits)
-        return false;
-    memcpy(digits, dot + 1, (size_t)(dash - dot - 1));
-    return claret_parse_int(digits, 1, INT32_MAX, &process) && process != getpid() &&
-           (kill((pid_t)process, 0) == 0 || errno == EPERM);
-}
-
-/* What a process that was killed left half-written: "NAME.PID-N.tmp" of this folder's files. */
-static void remove_leftovers(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        const char *name = entry->d_name;
-        size_t length = strlen(name);
-        bool ours = strncmp(name, "checkpoint-", 11) == 0;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            ours |= strncmp(name, names[i], strlen(names[i])) == 0;
-        if (ours && length > 4 && strcmp(name + length - 4, ".tmp") == 0 && !is_written(name))
-            remove_in(path, name);
-    }
-    if (folder)
-        closedir(folder);
-}
-
 static void drop_files(struct claret_run *run)
 {
     if (run->logging)
@@ -312,7 +280,7 @@ enum claret_status claret_run_create(const struct claret_options *options,
     made->weights = claret_path_join(made->folder, weights_name);
     CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
     made->made = made_folder;
-    remove_leftovers(made->folder);
+    claret_leftovers_remove(made->folder, names, sizeof names / sizeof *names);
     CLARET_GOTO(failed, open_log(made, LOG_HEAD));
     CLARET_GOTO(failed, write_config(options, made));
     *run = made;
@@ -474,7 +442,7 @@ enum claret_status claret_run_resume(const struct claret_options *options,
     made->folder = claret_strdup(folder);
     made->weights = claret_path_join(folder, weights_name);
     CLARET_GOTO(failed, made->folder && made->weights ? CLARET_OK : claret_no_memory());
-    remove_leftovers(folder);
+    claret_leftovers_remove(folder, names, sizeof names / sizeof *names);
     CLARET_GOTO(failed, claret_checkpoint_list(folder, claret_checkpoint_steps(checkpoint),
                                                &made->checkpoints, &made->checkpoint_count));
     const struct claret_run_texts texts = claret_checkpoint_texts(checkpoint);

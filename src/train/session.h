@@ -76,6 +76,7 @@ struct claret_session {
     struct {
         size_t steps, images;
     } gathered;                              /* since the last update */
+    bool swapped;                            /* the weights' average is in their place */
     bool reset_loss;                         /* the next step begins a loss window */
     const struct claret_dataset *validation; /* for tests while it trains, NULL: none; borrowed */
     struct claret_progress progress;         /* of the training that goes on next; zeros: from the start */
@@ -111,13 +112,14 @@ enum claret_status claret_session_set_words(struct claret_session *session,
  * optimizer's state as a checkpoint has it. With the option ema the average stands in the parameters' place,
  * so that a checkpoint taken as weights is what was tested, and they in the average's. */
 enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list);
-/* Puts the average of the weights (option ema) in their place, and them in its; a second call puts them back.
- * Does nothing where there is no average yet. Waits for what is in flight. */
-enum claret_status claret_session_swap_ema(struct claret_session *session);
 /* And back, but for the average, which stays in the parameters' place: changes nothing unless all of it is in
  * `list` (from the file `path`), and nothing else. */
 enum claret_status claret_session_restore(struct claret_session *session, const char *path,
                                           const struct claret_weights_list *list);
+
+/* Puts the average of the weights (option ema) in their place, and them in its; a second call puts them back.
+ * Does nothing where there is no average yet. Waits for what is in flight. */
+enum claret_status claret_session_swap_ema(struct claret_session *session);
 
 /* CLARET_SHAPE: the data set is not of the kind (element, shape, classes) that the session was made for. */
 enum claret_status claret_session_accepts(const struct claret_session *session,

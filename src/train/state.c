@@ -60,6 +60,7 @@ enum claret_status claret_session_swap_ema(struct claret_session *session)
                 claret_pool_write(session->pool, params->buffer, params->offset, average->bytes, memory));
     CLARET_GOTO(end, claret_pool_write(session->pool, average->buffer, average->offset, average->bytes,
                                        memory + average->bytes));
+    session->swapped = !session->swapped;
 end:
     free(memory);
     return status;

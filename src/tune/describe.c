@@ -18,8 +18,7 @@
     X(optimizer.momentum)                                                                                    \
     X(optimizer.dampening)                                                                                   \
     X(optimizer.weight_decay)                                                                                \
-    X(optimizer.beta1)                                                                                       \
-    X(optimizer.beta2) X(optimizer.eps) X(optimizer.alpha) X(clip_norm) X(clip_value) X(ema)
+    X(optimizer.beta1) X(optimizer.beta2) X(optimizer.eps) X(optimizer.alpha)
 
 json_t *claret_device_to_json(const struct claret_device_desc *device)
 {
