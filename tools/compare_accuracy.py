@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains networks with PyTorch and with `claret train` on the same files by the same schedule, and compares what they get right.
 
-    compare_accuracy.py --data ./data                       the whole zoo; hours
+    compare_accuracy.py --data ./data                       the whole zoo; half an hour on two cores
     compare_accuracy.py --model resnet20 --model lenet5
     compare_accuracy.py --model ./my.net --train 5000 --epochs 4 --lr 0.05
 
@@ -35,11 +35,11 @@ SCRIPT = "compare_accuracy.py"
 MOMENTUM, WEIGHT_DECAY = 0.9, 0.0005
 # Short enough for two cores: training and test images, epochs, batch, rate.
 KEYS = ("train", "test", "epochs", "batch_size", "lr")
-SCHEDULES = {"simplecnn": (50000, 10000, 4, 32, 0.01), "lenet5": (50000, 10000, 4, 32, 0.02),
-             "resnet20": (10000, 2000, 6, 64, 0.1), "resnet9": (10000, 2000, 2, 64, 0.02),
-             "vgg11_bn": (10000, 2000, 3, 64, 0.02), "mobilenet_v2": (10000, 2000, 3, 32, 0.02),
-             "resnet18_cifar": (5000, 2000, 3, 32, 0.02), "densenet": (5000, 2000, 3, 32, 0.05),
-             "resnet18": (1000, 500, 3, 16, 0.01), "resnet50": (500, 200, 3, 16, 0.01)}
+SCHEDULES = {"simplecnn": (10000, 2000, 6, 32, 0.01), "lenet5": (10000, 2000, 6, 32, 0.02),
+             "resnet20": (10000, 2000, 4, 64, 0.1), "resnet9": (5000, 2000, 3, 64, 0.02),
+             "vgg11_bn": (10000, 2000, 2, 64, 0.02), "mobilenet_v2": (5000, 2000, 3, 32, 0.02),
+             "resnet18_cifar": (5000, 2000, 2, 32, 0.02), "densenet": (3000, 2000, 2, 32, 0.05),
+             "resnet18": (600, 500, 2, 16, 0.01), "resnet50": (300, 200, 2, 16, 0.01)}
 OTHER = (5000, 2000, 3, 32, 0.02)
 HEAD = ["network", "parameters", "images, epochs, batch, rate", "PyTorch", "claret"]
 
@@ -119,39 +119,54 @@ def compare(settings, name, python, claret, scratch):
             "claret": {key: answer[key] for key in (*keys, "device")}}
 
 
+def text_of(failure):
+    if isinstance(failure, OSError) and failure.filename:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)
+
+
 def line_of(row):
     schedule = f"{row['train']:,}, {row['epochs']}, {row['batch_size']}, {row['lr']:g}"
     return [row["name"], f"{row['parameters']:,}", schedule,
             *(f"{row[key]['accuracy']:.1%}" for key in ("torch", "claret"))]
 
 
+def write_rows(path, rows):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+    os.replace(path + ".new", path)
+
+
+def compare_all(settings, names, rows):
+    """Appends to the rows; -> the exit code."""
+    code = 0
+    claret = turns.find_claret(settings.claret, "claret", [("src", "cli", "claret")])
+    python, _ = turns.find_framework("torch", settings.python, turns.framework_environment(settings.threads))
+    with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
+        for name in names:
+            try:
+                rows.append(compare(settings, name, python, claret, scratch))
+                if settings.json:
+                    write_rows(settings.json, rows)
+            except (turns.Failed, network.NetworkError, OSError) as failure:
+                say(f"{name}: {text_of(failure)}")
+                code = 1
+    return code
+
+
 def main(arguments):
     settings = parse_arguments(arguments)
     rows, code = [], 0
-    if settings.json and os.path.exists(settings.json):
-        with open(settings.json, encoding="utf-8") as file:
-            rows = json.load(file)
-    done = {row["name"] for row in rows}
     try:
-        claret = turns.find_claret(settings.claret, "claret", [("src", "cli", "claret")])
-        python, _ = turns.find_framework("torch", settings.python, turns.framework_environment(settings.threads))
-        with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
-            for name in [name for name in settings.model or SCHEDULES if name not in done]:
-                try:
-                    rows.append(compare(settings, name, python, claret, scratch))
-                except (turns.Failed, network.NetworkError) as failure:
-                    say(f"{name}: {failure}")
-                    code = 1
-                    continue
-                if settings.json:
-                    with open(settings.json + ".new", "w", encoding="utf-8") as file:
-                        json.dump(rows, file, indent=1)
-                    os.replace(settings.json + ".new", settings.json)
-    except (turns.Missing, turns.Failed) as failure:
-        say(str(failure))
-        code = 1
-    except OSError as failure:
-        say(f"{failure.filename}: {failure.strerror}" if failure.filename else str(failure))
+        if settings.json and os.path.exists(settings.json):
+            with open(settings.json, encoding="utf-8") as file:
+                rows = json.load(file)
+        done = {row["name"] for row in rows}
+        names = [name for name in settings.model or SCHEDULES if name not in done]
+        if names:
+            code = compare_all(settings, names, rows)
+    except (turns.Missing, turns.Failed, OSError, ValueError) as failure:
+        say(text_of(failure))
         code = 1
     if rows:
         print(*report.columns([HEAD, *map(line_of, rows)]), sep="\n")

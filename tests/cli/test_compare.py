@@ -22,6 +22,24 @@ FRAMEWORKS = """\
         print(json.dumps(dict(images_per_second=rates[0], loss=2.0, steps=int(sys.argv[3]), images=60000,
                               version="2.0", transforms="by hand")))
         sys.exit()
+    if script == "accuracy_torch.py" and sys.argv[2] == "folder":  # as arrays: 3 classes of one colour each
+        for part, count in (("train", int(sys.argv[5])), ("test", int(sys.argv[6]))):
+            for letter, kind, shape, data in (
+                    ("x", "|u1", (count, 32, 32, 3), b"".join(bytes([i % 3 * 80] * 3072) for i in range(count))),
+                    ("y", "|u1", (count,), bytes(i % 3 for i in range(count)))):
+                head = repr(dict(descr=kind, fortran_order=False, shape=shape)).encode()
+                head += b" " * (-(len(head) + 11) % 64) + b"\\n"
+                with open(os.path.join(sys.argv[4], letter + "_" + part + ".npy"), "wb") as file:
+                    file.write(b"\\x93NUMPY\\x01\\x00" + len(head).to_bytes(2, "little") + head + data)
+        print("{{}}")
+        sys.exit()
+    if script == "accuracy_torch.py":
+        request = json.load(open(sys.argv[3]))
+        assert request["network"]["classes"] == 3 and request["epochs"] == 2, request
+        if "torch" not in RATES:
+            sys.exit("out of luck")
+        print(json.dumps(dict(accuracy=0.5, loss=1.0, seconds=1.0, images_per_second=RATES["torch"][0], version="2.0")))
+        sys.exit()
     tuned = "MALLOC_TOP_PAD_" in os.environ
     rates = iter(RATES.get(framework, []))
     for line in sys.stdin:
@@ -89,8 +107,8 @@ class Tool(harness.Case):
         with open(self.log, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
-    def tool(self, *words, code=0):
-        script = os.path.join(harness.source, "tools", "compare_frameworks.py")
+    def tool(self, *words, code=0, name="compare_frameworks.py"):
+        script = os.path.join(harness.source, "tools", name)
         if "--claret" not in words:  # the one that these libraries are of
             words += ("--claret", harness.claret)
         done = subprocess.run([sys.executable, script, *words], cwd=self.folder, env=self.env, timeout=120,
@@ -232,6 +250,31 @@ class Tool(harness.Case):
         self.assertRegex(done.stdout, r"(?m)^images/s +500 \(500–500\) +17,500 \(15,000–20,000\) +"
                                       r"35\.00x \(30\.00–40\.00\)$")
         self.assertRegex(done.stdout, r"(?m)^peak memory, MiB ")
+
+    def accuracy(self, *words, code=0):
+        return self.tool("--model", "./few.net", "--train", "30", "--test", "6", "--epochs", "2", "--batch-size", "5", *words,
+                         code=code, name="compare_accuracy.py")
+
+    def test_accuracy(self):
+        """claret itself trains, on what the other side wrote."""
+        self.write("few.net", "input 3 32 32\nflatten\nfc = linear out_features=3\n")
+        python = self.frameworks(torch=[500])
+        done = self.accuracy("--python", python, "--json", "rows.json")
+        self.assertRegex(done.stdout, r"(?m)^\./few\.net +9,219 +30, 2, 5, 0\.02 +50\.0% +(33\.3|50\.0|66\.7|83\.3|100\.0)%$")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            row, = json.load(file)
+        self.assertEqual((row["name"], row["torch"]["accuracy"], row["train"]), ("./few.net", 0.5, 30))
+        self.assertIn(f"{row['claret']['accuracy']:.1%}", done.stdout)
+        again = self.accuracy("--python", self.frameworks(), "--json", "rows.json")
+        self.assertEqual(again.stdout, done.stdout)
+        self.assertNotIn("trains", again.stderr)
+
+    def test_accuracy_failures(self):
+        self.write("few.net", "input 3 32 32\nflatten\nfc = linear out_features=3\n")
+        done = self.accuracy("--python", self.frameworks(torch=[500]), "--data", "nowhere", "--model", "none.net", code=1)
+        self.assertIn("none.net: No such file", done.stderr)
+        self.assertIn("PyTorch is not installed", self.accuracy("--python", self.frameworks(), code=1).stderr)
+        self.assertIn("above 0", self.accuracy("--lr", "0", code=2).stderr)
 
     def test_usage(self):
         for words, text in ((["--set", "vg"], "--set"), (["--batch-size", "0"], "--batch-size"),
