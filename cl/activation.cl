@@ -10,6 +10,7 @@
 #define GELU_TANH 5
 #define SILU 6
 #define HARDSWISH 7
+#define RELU 8
 #ifndef ACTIVATION
 #define ACTIVATION RELU6
 #endif
@@ -23,7 +24,7 @@
 #define OR(yes, condition, no) select(no, yes, condition) /* `yes` where the condition holds */
 #define OF(value) ((T)(value))
 
-/* value(x): the function. slope(v): its derivative, where v is x, or for RELU6, SIGMOID and TANH the function's value. CUT(v):
+/* value(x): the function. slope(v): its derivative, where v is x, or for RELU, RELU6, SIGMOID and TANH the function's value. CUT(v):
  * where nothing comes through, whatever there is. */
 T value(T x);
 T slope(T v);
@@ -35,6 +36,16 @@ T value(T x)
 T slope(T x)
 {
     return OR(OF(1.0f), isgreater(x, OF(0.0f)), OF(SLOPE));
+}
+#elif ACTIVATION == RELU
+#define CUT(y) islessequal(y, OF(0.0f))
+T value(T x)
+{
+    return OR(OF(0.0f), isless(x, OF(0.0f)), x);
+}
+T slope(T y)
+{
+    return 1.0f;
 }
 #elif ACTIVATION == RELU6
 #define CUT(y) (islessequal(y, OF(0.0f)) | isgreaterequal(y, OF(6.0f)))

@@ -10,24 +10,37 @@
 
 #define TABLE_ROW 260 /* src/op/batch.h: CLARET_TABLE_ROW */
 
+/* 32-bit words of a slot's header; src/op/batch.h: claret_stage_header. */
+#define HEADER_COUNT 0
+#define HEADER_LR 1
+#define HEADER_FIRST 2
+#define HEADER_RESET_LOSS 3
+#define HEADER_RESIDENT 4
+#define HEADER_SEED 5
+#define HEADER_MEAN_SCALE 7
+#define HEADER_SQUARE_SCALE 8
+#define HEADER_MORE 9
+#define HEADER_WEIGHT 10
+#define HEADER_MOMENTUM 11
+
 /* What the slot's header says goes into the step's words. */
 void take_header(__global const uint *header, __global uint *step);
 void take_header(__global const uint *header, __global uint *step)
 {
-    step[STEP_COUNT] = header[0];
-    step[STEP_LR] = header[1];
-    step[STEP_FIRST] = header[2];
-    step[STEP_SEED] = header[5];
-    step[STEP_SEED + 1] = header[6];
-    if (header[3]) {
+    step[STEP_COUNT] = header[HEADER_COUNT];
+    step[STEP_LR] = header[HEADER_LR];
+    step[STEP_FIRST] = header[HEADER_FIRST];
+    step[STEP_SEED] = header[HEADER_SEED];
+    step[STEP_SEED + 1] = header[HEADER_SEED + 1];
+    if (header[HEADER_RESET_LOSS]) {
         step[STEP_LOSS_SUM] = step[STEP_LOSS_LOW] = as_uint(0.0f);
         step[STEP_LOSS_COUNT] = 0;
     }
-    step[STEP_MEAN_SCALE] = header[7];
-    step[STEP_SQUARE_SCALE] = header[8];
-    step[STEP_MORE] = header[9];
-    step[STEP_WEIGHT] = header[10];
-    step[STEP_MOMENTUM] = header[11];
+    step[STEP_MEAN_SCALE] = header[HEADER_MEAN_SCALE];
+    step[STEP_SQUARE_SCALE] = header[HEADER_SQUARE_SCALE];
+    step[STEP_MORE] = header[HEADER_MORE];
+    step[STEP_WEIGHT] = header[HEADER_WEIGHT];
+    step[STEP_MOMENTUM] = header[HEADER_MOMENTUM];
 }
 
 /* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */
@@ -37,7 +50,7 @@ __global const uchar *image_of(__global const uchar *slot, int images_at, __glob
                                ulong image_bytes)
 {
     __global const uchar *images = slot + images_at;
-    if (((__global const uint *)slot)[4])
+    if (((__global const uint *)slot)[HEADER_RESIDENT])
         return data + ((__global const uint *)images)[n] * image_bytes;
     return images + n * image_bytes;
 }
@@ -68,7 +81,7 @@ __kernel void batch_load_rows(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CO
     const int item = get_global_id(0), n = item / C, c = item % C;
     __global const uchar *slot = stage + (ulong)step[STEP_SLOT] * slot_bytes;
     __global const uint *header = (__global const uint *)slot;
-    const bool there = n < (int)header[0];
+    const bool there = n < (int)header[HEADER_COUNT];
     __global const uchar *image = there ? image_of(slot, images_at, data, n, IMAGE_BYTES) : slot;
     xs += (ulong)item * HP * Q * WQ;
     float line[PW + W + Q * WQ]; /* a row with its padding, and more zeros than the last phase reads */
@@ -135,7 +148,7 @@ __kernel void batch_load(CONST_TENSOR(uchar, stage), TENSOR(uint, step), CONST_T
         return;
     __global const uchar *slot = stage + (ulong)step[STEP_SLOT] * slot_bytes;
     __global const uint *header = (__global const uint *)slot;
-    const uint count = header[0];
+    const uint count = header[HEADER_COUNT];
     float value = 0.0f;
     if (n < (int)count) {
         const ulong size = IMAGES_F32 ? 4 : 1, at = (ulong)c * plane + p;

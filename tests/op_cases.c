@@ -4,8 +4,12 @@
 
 #include "base/text.h"
 
-#define SMALL true
-#define LARGE false
+#define PLAIN                                                                                                \
+    {                                                                                                        \
+        CLARET_LOSS_CROSS_ENTROPY, 0, false                                                                  \
+    }
+#define SMALL true, PLAIN
+#define LARGE false, PLAIN
 
 const struct claret_op_case claret_op_cases[] = {
     /* conv2d: sizes */
@@ -346,6 +350,107 @@ const struct claret_op_case claret_op_cases[] = {
      "conv2d out_channels=16 kernel_size=3; relu; max_pool2d kernel_size=2 stride=2; flatten; "
      "linear out_features=10",
      33, LARGE},
+    /* New rows stand at the end: what is drawn for a row depends on its place. */
+    /* losses, of 1 and more classes; weights and smoothing apart and together */
+    {"loss-smoothing",
+     "3 3 3",
+     "flatten; linear out_features=7",
+     4,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 0.1, false}},
+    {"loss-smoothing-one",
+     "1 1 1",
+     "flatten; linear out_features=1",
+     1,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 1, false}},
+    {"loss-weights",
+     "3 3 3",
+     "flatten; linear out_features=5",
+     5,
+     true,
+     {CLARET_LOSS_CROSS_ENTROPY, 0, true}},
+    {"loss-both", "2 3 3", "flatten; linear out_features=3", 7, true, {CLARET_LOSS_CROSS_ENTROPY, 0.3, true}},
+    {"loss-both-129",
+     "2 3 5",
+     "flatten; linear out_features=129",
+     65,
+     false,
+     {CLARET_LOSS_CROSS_ENTROPY, 0.05, true}},
+    {"loss-mse", "2 3 3", "flatten; linear out_features=7", 3, true, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-mse-one", "1 1 1", "flatten; linear out_features=1", 1, true, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-mse-129", "2 3 5", "flatten; linear out_features=63", 129, false, {CLARET_LOSS_MSE, 0, false}},
+    {"loss-bce", "2 3 3", "flatten; linear out_features=7", 3, true, {CLARET_LOSS_BCE, 0, false}},
+    {"loss-bce-one", "1 1 1", "flatten; linear out_features=1", 1, true, {CLARET_LOSS_BCE, 0, false}},
+    {"loss-bce-129", "2 3 5", "flatten; linear out_features=63", 129, false, {CLARET_LOSS_BCE, 0, false}},
+    /* group_norm, layer_norm */
+    {"group-2", "4 5 3", "group_norm num_groups=2; flatten; linear out_features=3", 3, SMALL},
+    {"group-each", "3 4 5",
+     "conv2d out_channels=6 kernel_size=2; group_norm num_groups=6 eps=0.01; relu; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"group-plain", "6 3 5", "relu; group_norm num_groups=3 affine=false; flatten; linear out_features=3", 4,
+     SMALL},
+    {"group-flat", "3 3 2", "flatten; group_norm num_groups=3; linear out_features=3", 5, SMALL},
+    {"group-one", "1 1 1", "relu; group_norm num_groups=1 eps=1; flatten; linear out_features=3", 3, SMALL},
+    {"group-wide", "34 9 17",
+     "conv2d out_channels=51 kernel_size=3 padding=1; group_norm num_groups=17; flatten; linear "
+     "out_features=3",
+     33, LARGE},
+    {"layer", "3 5 4",
+     "conv2d out_channels=5 kernel_size=2; layer_norm; relu; flatten; linear out_features=3", 3, SMALL},
+    {"layer-flat", "3 3 7", "flatten; layer_norm eps=0.001; linear out_features=3", 4, SMALL},
+    {"layer-nobias", "2 3 3",
+     "layer_norm bias=false; relu; layer_norm elementwise_affine=false; flatten; linear out_features=3", 3,
+     SMALL},
+    {"layer-batch65", "17 9 7",
+     "conv2d out_channels=19 kernel_size=3; layer_norm; flatten; linear out_features=3", 65, LARGE},
+    /* conv_transpose2d */
+    {"transpose-one", "1 1 1", "conv_transpose2d out_channels=1 kernel_size=1; flatten", 3, SMALL},
+    {"transpose-3x3", "3 4 5", "conv_transpose2d out_channels=5 kernel_size=3; flatten", 3, SMALL},
+    {"transpose-stride2", "3 4 3",
+     "relu; conv_transpose2d out_channels=4 kernel_size=2 stride=2; relu; flatten; linear out_features=3", 4,
+     SMALL},
+    {"transpose-padding", "2 5 4",
+     "conv_transpose2d out_channels=3 kernel_size=4,3 stride=2,3 padding=1 output_padding=1,2 bias=false; "
+     "flatten",
+     3, SMALL},
+    {"transpose-all", "4 3 4",
+     "conv_transpose2d out_channels=6 kernel_size=3,2 stride=1,2 padding=2,1 dilation=3,2 output_padding=2,0 "
+     "groups=2; flatten",
+     3, SMALL},
+    {"transpose-depthwise", "5 4 5",
+     "conv_transpose2d out_channels=5 kernel_size=3 stride=2 padding=1 output_padding=1 groups=5; flatten", 3,
+     SMALL},
+    {"transpose-crop", "3 5 6", "conv_transpose2d out_channels=2 kernel_size=3 padding=2; flatten", 3, SMALL},
+    {"transpose-wide", "34 7 9",
+     "conv_transpose2d out_channels=33 kernel_size=3 padding=1; relu; conv_transpose2d out_channels=17 "
+     "kernel_size=4 "
+     "stride=2 padding=1; flatten; linear out_features=3",
+     5, LARGE},
+    /* upsample by mode=bilinear */
+    {"bilinear", "3 4 5",
+     "upsample scale_factor=2,3 mode=bilinear; conv2d out_channels=4 kernel_size=3; upsample scale_factor=2 "
+     "mode=bilinear align_corners=false; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-align", "3 4 5",
+     "upsample scale_factor=3,2 mode=bilinear align_corners=true; conv2d out_channels=4 kernel_size=3; "
+     "upsample "
+     "scale_factor=2 mode=bilinear align_corners=true; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-one", "5 1 2",
+     "upsample scale_factor=3 mode=bilinear; upsample scale_factor=1 mode=bilinear; flatten; linear "
+     "out_features=3",
+     3, SMALL},
+    {"bilinear-align-one", "5 1 2",
+     "upsample scale_factor=1,4 mode=bilinear align_corners=true; upsample scale_factor=3 mode=bilinear "
+     "align_corners=true; flatten; linear out_features=3",
+     3, SMALL},
+    {"bilinear-wide", "17 13 11",
+     "conv2d out_channels=19 kernel_size=3; upsample scale_factor=2 mode=bilinear; relu; upsample "
+     "scale_factor=2,1 "
+     "mode=bilinear align_corners=true; flatten; linear out_features=3",
+     9, LARGE},
     {.name = NULL},
 };
 
@@ -366,6 +471,7 @@ enum claret_status claret_op_case_graph(const struct claret_op_case *row,
 {
     struct claret_graph_options with_batch = *options;
     with_batch.batch = row->batch;
+    with_batch.loss = row->loss;
     char *text = claret_op_case_text(row);
     enum claret_status status =
         text ? claret_spec_parse(text, row->name, claret_op_schemas(), spec) : claret_no_memory();

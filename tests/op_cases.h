@@ -10,6 +10,7 @@ struct claret_op_case {
     const char *layers; /* the layers after the input, ';' between them */
     int batch;
     bool small; /* cheap enough for emulators, sanitizers and finite differences */
+    struct claret_loss loss;
 };
 extern const struct claret_op_case claret_op_cases[];
 

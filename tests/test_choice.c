@@ -252,17 +252,26 @@ static void test_keys(void **state)
 {
     (void)state;
     static const struct claret_op_case cases[] = {
-        {"a", "3 16 16",
-         "conv2d out_channels=8 kernel_size=3;relu;max_pool2d kernel_size=2;flatten;linear out_features=5", 4,
-         true},
-        {"b", "3 16 16",
+        {"a",
+         "3 16 16",
+         "conv2d out_channels=8 kernel_size=3;relu;max_pool2d kernel_size=2;flatten;linear out_features=5",
+         4,
+         true,
+         {0}},
+        {"b",
+         "3 16 16",
          "x = conv2d out_channels=8 kernel_size=3,3 in_channels=3 padding=0 bias=true;r = relu;p = "
          "max_pool2d kernel_size=2 stride=2;flatten;y = linear in_features=392 out_features=5",
-         4, true},
-        {"c", "3 16 16",
+         4,
+         true,
+         {0}},
+        {"c",
+         "3 16 16",
          "conv2d out_channels=8 kernel_size=3 bias=false padding=1;relu;max_pool2d kernel_size=2 "
          "stride=1;flatten;linear out_features=6",
-         4, true},
+         4,
+         true,
+         {0}},
     };
     static const char *const nodes[][2] = {
         {"conv2d1", "x"},          {"conv2d1.dw", "x.dw"}, {"relu1", "r"},

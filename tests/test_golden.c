@@ -108,15 +108,21 @@ static void set_options(struct claret_options *options, const struct golden *gol
                  {"ema", "ema"},
                  {"accumulate", "accumulate"},
                  {"clip-norm", "clip_norm"},
-                 {"clip-value", "clip_value"}};
+                 {"clip-value", "clip_value"},
+                 {"loss", "loss"},
+                 {"label-smoothing", "label_smoothing"},
+                 {"class-weights", "class_weights"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *value = json_object_get(golden->settings, names[i].key);
-        char text[128];
+        char text[128] = "";
         if (!value)
             continue;
+        for (size_t j = 0; j < json_array_size(value); j++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.9g", j ? "," : "",
+                     json_number_value(json_array_get(value, j)));
         if (json_is_number(value))
             snprintf(text, sizeof text, "%.9g", json_number_value(value));
-        else
+        else if (!json_is_array(value))
             snprintf(text, sizeof text, "%s",
                      json_is_string(value) ? json_string_value(value)
                      : json_is_true(value) ? "true"
@@ -402,6 +408,38 @@ static void ema(void **state)
     run_golden("ema");
 }
 
+/* Cross-entropy with smoothed labels and weighted classes; the other losses. */
+static void smoothing(void **state)
+{
+    (void)state;
+    run_golden("smoothing");
+}
+
+/* group_norm, layer_norm, conv_transpose2d, upsample by mode=bilinear. */
+static void layers(void **state)
+{
+    (void)state;
+    run_golden("layers");
+}
+
+static void layers_tiles(void **state)
+{
+    (void)state;
+    run_tiles("layers", 40);
+}
+
+static void mse(void **state)
+{
+    (void)state;
+    run_golden("mse");
+}
+
+static void bce(void **state)
+{
+    (void)state;
+    run_golden("bce");
+}
+
 static void adamw_tiles(void **state)
 {
     (void)state;
@@ -426,14 +464,27 @@ static bool device_is_there(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simplecnn),      cmocka_unit_test(nesterov),
-        cmocka_unit_test(dampening),      cmocka_unit_test(simplecnn_tiles),
-        cmocka_unit_test(nesterov_tiles), cmocka_unit_test(adam),
-        cmocka_unit_test(adamw),          cmocka_unit_test(rmsprop),
-        cmocka_unit_test(adamw_tiles),    cmocka_unit_test(ema),
-        cmocka_unit_test(groups),         cmocka_unit_test(everything),
-        cmocka_unit_test(accumulate),     cmocka_unit_test(frozen),
-        cmocka_unit_test(clip_norm),      cmocka_unit_test(clip_value),
+        cmocka_unit_test(simplecnn),
+        cmocka_unit_test(nesterov),
+        cmocka_unit_test(dampening),
+        cmocka_unit_test(simplecnn_tiles),
+        cmocka_unit_test(nesterov_tiles),
+        cmocka_unit_test(adam),
+        cmocka_unit_test(adamw),
+        cmocka_unit_test(rmsprop),
+        cmocka_unit_test(adamw_tiles),
+        cmocka_unit_test(smoothing),
+        cmocka_unit_test(mse),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(layers_tiles),
+        cmocka_unit_test(bce),
+        cmocka_unit_test(ema),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(everything),
+        cmocka_unit_test(accumulate),
+        cmocka_unit_test(frozen),
+        cmocka_unit_test(clip_norm),
+        cmocka_unit_test(clip_value),
     };
 
     if (argc > 1) {

@@ -56,6 +56,11 @@ static const struct shape_row shape_rows[] = {
     {"5 3 2", "flatten", "30"},
     {"5 3 2", "upsample scale_factor=2,3", "5x6x6"},
     {"5 3 2", "pad left=1 right=2 top=3 bottom=4", "5x10x5"},
+    {"4 3 2", "group_norm num_groups=2", "4x3x2"},
+    {"4 3 2", "layer_norm", "4x3x2"},
+    {"3 8 9", "conv_transpose2d out_channels=5 kernel_size=2 stride=2", "5x16x18"},
+    {"3 8 9", "conv_transpose2d out_channels=2 kernel_size=3 stride=2 padding=1 output_padding=1", "2x16x18"},
+    {"4 5 5", "conv_transpose2d out_channels=6 kernel_size=3,2 stride=1,3 dilation=2,1 groups=2", "6x9x14"},
 };
 
 static void test_shapes(void **state)
@@ -122,6 +127,22 @@ static const struct wrong wrongs[] = {
      {"a.net:2:24: ", "kernel_size 9", "height", "8"}},
     {"input 3 8 8\navg_pool2d kernel_size=2 padding=2\nflatten\nlinear out_features=2\n",
      {"a.net:2:34: ", "padding 2", "half of kernel_size 2"}},
+    {"input 3 8 8\ngroup_norm num_groups=2\nflatten\nlinear out_features=2\n",
+     {"a.net:2:23: layer group_norm1: ", "num_groups is 2", "3 channels"}},
+    {"input 3 8 8\ngroup_norm num_groups=3 num_channels=4\nflatten\nlinear out_features=2\n",
+     {"a.net:2:38: ", "num_channels is 4", "3 channels"}},
+    {"input 3 8 8\nconv_transpose2d out_channels=2 kernel_size=2 output_padding=1\nflatten\n",
+     {"a.net:2:62: layer conv_transpose2d1: ", "output_padding is 1", "stride, 1"}},
+    {"input 3 2 8\nconv_transpose2d out_channels=2 kernel_size=3 padding=2\nflatten\n",
+     {"a.net:2:55: ", "padding is 2", "height, 4"}},
+    {"input 3 8 8\nconv_transpose2d out_channels=2 kernel_size=2 in_channels=4\nflatten\n",
+     {"a.net:2:59: ", "in_channels is 4", "3 channels"}},
+    {"input 4 8 8\nconv_transpose2d out_channels=2 kernel_size=2 groups=4\nflatten\n",
+     {"a.net:2:54: ", "groups is 4", "out_channels, 2"}},
+    {"input 3 8 8\nflatten\nconv_transpose2d out_channels=2 kernel_size=2\n",
+     {"a.net:3:1: ", "conv_transpose2d", "flat"}},
+    {"input 3 8 8\nupsample scale_factor=2 align_corners=true\nflatten\nlinear out_features=2\n",
+     {"a.net:2:39: layer upsample1: ", "align_corners", "mode=bilinear"}},
     {"input 3 8 8\nflatten\nadaptive_avg_pool2d output_size=1\n",
      {"a.net:3:1: ", "adaptive_avg_pool2d", "flat"}},
     {"input 3 8 8\na = conv2d out_channels=2 kernel_size=3\nconcat from=a,input\nflatten\n",
@@ -135,19 +156,79 @@ static const struct wrong wrongs[] = {
      {"a.net:2:8: layer lost: ", "not used"}},
 };
 
+/* Values that the ops' keys do not have. */
+static const struct wrong wrong_values[] = {
+    {"input 3 8 8\nbatch_norm2d eps=-1\nflatten\nlinear out_features=2\n", {"a.net:2:18: ", "eps", "-1"}},
+    {"input 3 8 8\nbatch_norm2d momentum=1.5\nflatten\nlinear out_features=2\n",
+     {"a.net:2:23: ", "momentum", "1.5"}},
+    {"input 3 8 8\ngroup_norm num_groups=0\nflatten\nlinear out_features=2\n",
+     {"a.net:2:23: ", "num_groups", "0"}},
+    {"input 3 8 8\ngroup_norm\nflatten\nlinear out_features=2\n",
+     {"a.net:2:1: ", "group_norm", "num_groups"}},
+    {"input 3 8 8\ngroup_norm num_groups=3 eps=-0.1\nflatten\nlinear out_features=2\n",
+     {"a.net:2:29: ", "eps"}},
+    {"input 3 8 8\nlayer_norm eps=nan\nflatten\nlinear out_features=2\n", {"a.net:2:16: ", "eps", "nan"}},
+    {"input 3 8 8\nlayer_norm normalized_shape=3\nflatten\nlinear out_features=2\n",
+     {"a.net:2:12: ", "normalized_shape"}},
+    {"input 3 8 8\navg_pool2d kernel_size=0\nflatten\nlinear out_features=2\n",
+     {"a.net:2:24: ", "kernel_size", "0"}},
+    {"input 3 8 8\navg_pool2d kernel_size=2 stride=0\nflatten\nlinear out_features=2\n",
+     {"a.net:2:33: ", "stride", "0"}},
+    {"input 3 8 8\navg_pool2d kernel_size=2 count_include_pad=2\nflatten\nlinear out_features=2\n",
+     {"a.net:2:44: ", "count_include_pad", "2"}},
+    {"input 3 8 8\nadaptive_avg_pool2d output_size=0\nflatten\nlinear out_features=2\n",
+     {"a.net:2:33: ", "output_size", "0"}},
+    {"input 3 8 8\nupsample scale_factor=2 mode=bicubic\nflatten\nlinear out_features=2\n",
+     {"a.net:2:30: ", "mode", "nearest or bilinear"}},
+    {"input 3 8 8\nupsample mode=bilinear\nflatten\nlinear out_features=2\n",
+     {"a.net:2:1: ", "upsample", "scale_factor"}},
+    {"input 3 8 8\nconv_transpose2d out_channels=2 kernel_size=2 output_padding=-1\nflatten\n",
+     {"a.net:2:62: ", "output_padding", "-1"}},
+};
+
+static void refuse(const struct wrong *wrong, enum claret_status status)
+{
+    struct claret_spec *spec = NULL;
+    struct claret_graph *graph = NULL;
+    if (make(wrong->text, &training, &spec, &graph) != status || graph)
+        fail_msg("not refused by %s:\n%s\n%s", claret_status_name(status), wrong->text, claret_error());
+    for (int j = 0; j < 4 && wrong->words[j]; j++)
+        if (!strstr(claret_error(), wrong->words[j]))
+            fail_msg("for\n%s\nthe error lacks '%s':\n%s", wrong->text, wrong->words[j], claret_error());
+    claret_spec_destroy(spec);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
+        refuse(&wrongs[i], CLARET_SHAPE);
+    for (size_t i = 0; i < sizeof wrong_values / sizeof *wrong_values; i++)
+        refuse(&wrong_values[i], CLARET_NETWORK);
+}
+
+/* What needs several values is refused where a batch has one, but only to train. */
+static void test_one_value(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "input 3 1 1\nbatch_norm2d\nflatten\nlinear out_features=2\n",
+        "input 3 1 1\ngroup_norm num_groups=3\nflatten\nlinear out_features=2\n"};
+    struct claret_graph_options one = training;
+    one.batch = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct claret_spec *spec;
         struct claret_graph *graph;
-        if (make(wrongs[i].text, &training, &spec, &graph) != CLARET_SHAPE || graph)
-            fail_msg("not refused as shapes that do not fit:\n%s\n%s", wrongs[i].text, claret_error());
-        for (int j = 0; j < 4 && wrongs[i].words[j]; j++)
-            if (!strstr(claret_error(), wrongs[i].words[j]))
-                fail_msg("for\n%s\nthe error lacks '%s':\n%s", wrongs[i].text, wrongs[i].words[j],
-                         claret_error());
+        assert_int_equal(make(texts[i], &one, &spec, &graph), CLARET_SHAPE);
+        assert_non_null(strstr(claret_error(), "a.net:2:1: "));
+        assert_non_null(strstr(claret_error(), "one value a"));
         claret_spec_destroy(spec);
+        assert_int_equal(make(texts[i], &training, &spec, &graph), CLARET_OK);
+        drop(spec, graph);
+        one.training = false;
+        assert_int_equal(make(texts[i], &one, &spec, &graph), CLARET_OK);
+        drop(spec, graph);
+        one.training = true;
     }
 }
 
@@ -344,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_one_value),
         cmocka_unit_test(test_nothing_to_train),
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_nodes),

@@ -13,18 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
-#include "node_run.h"
 #include "op/batch.h"
-#include "op/gemm.h"
 #include "op_cases.h"
+#include "op_configs.h"
+#include "op_inputs.h"
 #include "ref/ref.h"
 #include "rt/internal.h"
 
-#define GUARD 256     /* bytes around each tensor */
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
-#define LITTLE 20000  /* bytes: a workspace limit that cuts im2col into chunks */
-#define MAX_CONFIGS 32
 
 struct tester {
     struct claret_rt *rt;
@@ -35,23 +31,17 @@ struct tester {
     long cases, checks, failures;
 };
 
-/* One way to make the plan. */
-struct config {
-    char name[100];
-    struct claret_node_run run;
-};
-
 struct op_test {
     struct tester *tester;
     const struct claret_op_case *row;
     int index; /* of the row */
+    bool evaluation;
     struct claret_spec *spec;
     struct claret_graph *graph;
     struct claret_values *values;
     struct claret_rng rng, params_rng;
-    struct config configs[MAX_CONFIGS];
-    int config_count;
-    bool own_layout;
+    struct op_inputs inputs;
+    struct op_configs configs;
     double *saved[CLARET_MAX_IN];                         /* inputs of the node under test */
     double *want[CLARET_MAX_OUT], *scale[CLARET_MAX_OUT]; /* its outputs, and what their errors scale with */
     double *got;
@@ -63,97 +53,10 @@ static bool is_op(const struct claret_node *node, const char *op)
     return strcmp(node->op->name, op) == 0;
 }
 
-/* Nothing is computed: outputs are inputs. */
-static bool only_chooses(const struct claret_node *node)
-{
-    const struct claret_ref *ref = claret_ref_find(node->op->name);
-    return ref && ref->scale == claret_ref_exact;
-}
-
 static void fail(struct op_test *test, const struct claret_node *node, const char *config, const char *what)
 {
     test->tester->failures++;
     printf("FAILED %s: %s (%s) by %s: %s\n", test->row->name, node->name, node->op->name, config, what);
-}
-
-/* ---- inputs ---- */
-
-static void fill_step(struct op_test *test, const struct claret_node *node)
-{
-    double *step = test->values->at[test->graph->step];
-    memset(step, 0, CLARET_STEP_WORDS * sizeof *step);
-    step[CLARET_STEP_COUNT] = test->row->batch - test->row->batch / 4;
-    step[CLARET_STEP_LR] = (double)0.05f;
-    step[CLARET_STEP_NUMBER] = claret_rng_below(&test->rng, 1000);
-    step[CLARET_STEP_SEED] = claret_rng_below(&test->rng, INT32_MAX);
-    step[CLARET_STEP_SEED + 1] = claret_rng_below(&test->rng, INT32_MAX);
-    step[CLARET_STEP_FIRST] = node->update && claret_rng_below(&test->rng, 3) == 0;
-    step[CLARET_STEP_MEAN_SCALE] = 1.5;
-    step[CLARET_STEP_SQUARE_SCALE] = 1.25;
-    step[CLARET_STEP_MORE] = claret_rng_below(&test->rng, 3) == 0;
-    step[CLARET_STEP_MOMENTUM] = 0.75;
-    step[CLARET_STEP_WEIGHT] = claret_rng_below(&test->rng, 2) ? 1 : 0.375;
-}
-
-/* Ops that have kinks, or what else there is to see, beyond -1 and 1. */
-static bool is_wide(const struct claret_node *node)
-{
-    static const char *const names[] = {"relu6",
-                                        "relu6_dx",
-                                        "batch_norm2d_relu6",
-                                        "batch_norm2d_relu6_dx",
-                                        "hardswish",
-                                        "hardswish_dx",
-                                        "sigmoid",
-                                        "tanh",
-                                        "gelu",
-                                        "gelu_dx",
-                                        "silu",
-                                        "silu_dx"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_op(node, names[i]))
-            return true;
-    return false;
-}
-
-/* Values with equals among them where an op compares. `special`: NaN and infinities too. */
-static void fill_floats(struct op_test *test, const struct claret_node *node, int input, bool special)
-{
-    int tensor = node->in[input];
-    double *value = test->values->at[tensor];
-    int64_t count = test->values->count[tensor];
-    /* gelu of -infinity is infinity times 0, where a driver's tanh and erf reach -1. */
-    const bool is_gelu = is_op(node, "gelu") || is_op(node, "gelu_dx");
-    claret_values_random(test->values, tensor, &test->rng, is_wide(node) ? 64 : only_chooses(node) ? 8 : 0);
-    for (int64_t i = 0; i < count; i++) {
-        if (is_op(node, "cross_entropy") || is_wide(node))
-            value[i] *= special && !is_wide(node) ? 64 : 8;
-        if (is_op(node, "relu_dx") && input == 0)
-            value[i] = fmax(value[i], 0);                           /* relu's y */
-        if (test->graph->tensors[tensor].home == CLARET_HOME_STATE) /* averages of squares, and of others */
-            value[i] = test->graph->tensors[tensor].base_offset < node->update->stride ? fabs(value[i]) + 0.5
-                                                                                       : value[i] / 4;
-        if (special && input == 0 && claret_rng_below(&test->rng, 5) == 0)
-            value[i] = claret_rng_below(&test->rng, 2) || is_gelu ? NAN
-                       : is_op(node, "relu_dx")                   ? INFINITY
-                                                                  : -INFINITY;
-    }
-}
-
-/* An index is left as the forward node made it. */
-static void fill_inputs(struct op_test *test, const struct claret_node *node, bool special)
-{
-    for (int i = 0; i < node->in_count; i++) {
-        int tensor = node->in[i];
-        if (tensor < 0)
-            continue;
-        if (tensor == test->graph->step)
-            fill_step(test, node);
-        else if (tensor == test->graph->labels)
-            claret_values_labels(test->values, &test->rng);
-        else if (test->graph->tensors[tensor].dtype == CLARET_DTYPE_F32)
-            fill_floats(test, node, i, special);
-    }
 }
 
 /* ---- the reference ---- */
@@ -214,7 +117,7 @@ static bool near(double got, double want, double scale)
     return got == want || fabs(got - want) <= RELATIVE * scale + (scale > 0 ? (double)FLT_MIN : 0);
 }
 
-static void compare(struct op_test *test, const struct claret_node *node, const struct config *config,
+static void compare(struct op_test *test, const struct claret_node *node, const struct op_config *config,
                     int out)
 {
     char what[200];
@@ -232,7 +135,7 @@ static void compare(struct op_test *test, const struct claret_node *node, const 
 }
 
 /* Runs the node twice: values, neighbours, the same bits. */
-static void check_node(struct op_test *test, int index, struct config *config)
+static void check_node(struct op_test *test, int index, struct op_config *config)
 {
     const struct claret_node *node = &test->graph->nodes[index];
     struct claret_node_run *run = &config->run;
@@ -272,12 +175,13 @@ static void check_node(struct op_test *test, int index, struct config *config)
 /* By each configuration in which the node runs other launches than in those before. */
 static void check_everywhere(struct op_test *test, int index)
 {
-    for (int i = 0; i < test->config_count; i++) {
+    for (int i = 0; i < test->configs.count; i++) {
         bool seen = false;
         for (int j = 0; j < i && !seen; j++)
-            seen = claret_node_run_same(test->configs[i].run.plan, test->configs[j].run.plan, index);
+            seen = claret_node_run_same(test->configs.config[i].run.plan, test->configs.config[j].run.plan,
+                                        index);
         if (!seen)
-            check_node(test, index, &test->configs[i]);
+            check_node(test, index, &test->configs.config[i]);
     }
 }
 
@@ -293,18 +197,16 @@ static bool has_own(const struct claret_node *node)
 static void test_node(struct op_test *test, int index)
 {
     const struct claret_node *node = &test->graph->nodes[index];
-    int kinds = only_chooses(node) || is_wide(node) || is_op(node, "cross_entropy")
-                    ? 2
-                    : 1; /* of values: the second is special */
+    int kinds = op_inputs_special(node) ? 2 : 1; /* of values */
     if (node->op->view || is_op(node, "batch_load") || is_op(node, "step_end"))
         return; /* nothing runs; test_batch */
-    if (test->own_layout && !has_own(node)) {
-        fill_inputs(test, node, false);
+    if (test->configs.own_layout && !has_own(node)) {
+        op_inputs_fill(&test->inputs, node, false);
         claret_values_run(test->values, node);
         return;
     }
     for (int kind = 0; kind < kinds; kind++) {
-        fill_inputs(test, node, kind > 0);
+        op_inputs_fill(&test->inputs, node, kind > 0);
         if (make_reference(test, node))
             check_everywhere(test, index);
         else
@@ -312,51 +214,11 @@ static void test_node(struct op_test *test, int index)
         drop_reference(test);
     }
     /* Leaves what later nodes take as it is: the winners of ordinary values. */
-    fill_inputs(test, node, false);
+    op_inputs_fill(&test->inputs, node, false);
     claret_values_run(test->values, node);
 }
 
-/* ---- configurations: solver by solver, GEMM by GEMM, whole and in chunks ---- */
-
-static int solver_count(const struct claret_node *node)
-{
-    int count = 0;
-    while (node->op->solvers && node->op->solvers[count])
-        count++;
-    return count;
-}
-
-/* Forces each node that has it, and where it is applicable, to its solver of that number. */
-static int force_solvers(struct op_test *test, int number, const char *gemm, bool drawn,
-                         char (*texts)[DRAW_TEXT], struct claret_plan_force *force)
-{
-    int count = 0;
-    for (int i = 0; i < test->graph->node_count; i++) {
-        const struct claret_node *node = &test->graph->nodes[i];
-        const bool load =
-            is_op(node, "batch_load"); /* test_batch's: the plainest, one program for all cases */
-        if (load ? node->attr != NULL : number >= solver_count(node))
-            continue;
-        const struct claret_solver *solver = node->op->solvers[load ? solver_count(node) - 1 : number];
-        struct claret_problem problem = {
-            .node = node, .tensors = test->graph->tensors, .device = claret_rt_device(test->tester->rt)};
-        if (test->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
-            continue;
-        /* The other device class's, whose programs take long to build: in every third case. */
-        if (solver->unasked && !solver->unasked(&problem) && test->index % 3 != 0)
-            continue;
-        /* Where it is not applicable another is named: a choice for a forward node is one for its gradients.
-         */
-        bool fine = draw_choice(drawn ? &test->params_rng : NULL, &problem, solver, texts[i]);
-        for (int other = 0; !fine && other < solver_count(node); other++)
-            fine = draw_choice(NULL, &problem, node->op->solvers[other], texts[i]);
-        if (fine)
-            force[count++] = (struct claret_plan_force){node->name, texts[i]};
-    }
-    if (count > 0)
-        force[count++] = (struct claret_plan_force){NULL, gemm};
-    return count;
-}
+/* ---- what was launched ---- */
 
 static void list_kernels(struct tester *tester, const struct claret_plan *plan)
 {
@@ -376,7 +238,7 @@ static void list_kernels(struct tester *tester, const struct claret_plan *plan)
     }
 }
 
-/* A plan without training has kernels of its own; they are run elsewhere. */
+/* A plan without training has kernels of its own; those of most ops are run elsewhere. */
 static void list_evaluation(struct op_test *test)
 {
     const struct claret_graph_options options = {.training = false};
@@ -390,64 +252,6 @@ static void list_evaluation(struct op_test *test)
     claret_plan_destroy(plan);
     claret_graph_destroy(graph);
     claret_spec_destroy(spec);
-}
-
-static void add_config(struct op_test *test, int number, const struct claret_gemm_solver *gemm,
-                       uint64_t limit, bool drawn)
-{
-    struct claret_rt *rt = test->tester->rt;
-    struct config *config = &test->configs[test->config_count];
-    char gemm_name[40];
-    struct claret_plan_force *force = calloc((size_t)test->graph->node_count + 1, sizeof *force);
-    char(*texts)[DRAW_TEXT] = calloc((size_t)test->graph->node_count + 1, sizeof *texts);
-    struct claret_plan_options options = {.device = claret_rt_device(rt),
-                                          .force = force,
-                                          .guard = GUARD,
-                                          .workspace_limit = limit,
-                                          .gemm_workspace = claret_rt_gemm_workspace,
-                                          .user = rt};
-    if (!force || !texts || test->config_count == MAX_CONFIGS || !claret_gemm_on_device(gemm, options.device))
-        goto cleanup;
-    snprintf(gemm_name, sizeof gemm_name, "gemm:%s", gemm->name);
-    options.force_count = force_solvers(test, number, gemm_name, drawn, texts, force);
-    if (options.force_count == 0)
-        goto cleanup;
-    snprintf(config->name, sizeof config->name, "solver %d, %s%s%s", number, gemm_name,
-             limit ? ", little workspace" : "", drawn ? ", drawn parameters" : "");
-    claret_error_clear();
-    enum claret_status status = claret_node_run_create(rt, test->graph, &options, &config->run);
-    if (status == CLARET_OK) {
-        test->config_count++;
-        list_kernels(test->tester, config->run.plan);
-    } else if (!(status == CLARET_OPENCL && options.device->short_loops)) { /* it may refuse long ones */
-        test->tester->failures++;
-        printf("FAILED %s: plan by %s: %s\n", test->row->name, config->name, claret_error());
-    }
-cleanup:
-    free(force);
-    free(texts);
-}
-
-/* `drawn`: with drawn parameters as well. `own_layout`: only solvers that can work on NHWC as it is; how
- * images are reordered around the others shows in the chains. */
-static void add_configs(struct op_test *test, bool own_layout, bool drawn)
-{
-    int solvers = 0;
-    test->own_layout = own_layout;
-    for (int i = 0; i < test->graph->node_count; i++)
-        if (solver_count(&test->graph->nodes[i]) > solvers)
-            solvers = solver_count(&test->graph->nodes[i]);
-    for (int number = 0; number < solvers; number++)
-        for (int gemm = 0; claret_gemm_solvers[gemm]; gemm++) {
-            /* Solvers and GEMMs are chosen apart: each once, not each with each. */
-            if ((number > 0 || own_layout) && claret_gemm_solvers[gemm + 1])
-                continue;
-            add_config(test, number, claret_gemm_solvers[gemm], 0, false);
-            add_config(test, number, claret_gemm_solvers[gemm], LITTLE, false);
-        }
-    /* Other parameters than the default ones, other ones from case to case. */
-    for (int number = 0; drawn && number < solvers; number++)
-        add_config(test, number, claret_gemm_solvers[0], 0, true);
 }
 
 /* ---- cases ---- */
@@ -475,8 +279,8 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         {.kind = CLARET_OPTIMIZER_RMSPROP, .weight_decay = 0.01, .alpha = 0.9, .eps = 1e-3}};
     const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
     const int kind = index % 8;
-    const struct claret_graph_options options = {.training = true,
-                                                 .input_grad = !update,
+    const struct claret_graph_options options = {.training = !test->evaluation,
+                                                 .input_grad = !update && !test->evaluation,
                                                  .fuse = fusion >= FUSED,
                                                  .tiles = fusion >= TILES,
                                                  .fuse_update = update,
@@ -494,6 +298,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
     if (claret_op_case_graph(test->row, &options, &test->spec, &test->graph) != CLARET_OK)
         return false;
     test->values = claret_values_create(test->graph);
+    test->inputs = (struct op_inputs){test->values, &test->rng, test->row->batch};
     int64_t largest = 1, bytes = 1;
     for (int i = 0; test->values && i < test->graph->tensor_count; i++) {
         largest = test->values->count[i] > largest ? test->values->count[i] : largest;
@@ -529,23 +334,43 @@ static bool has_fused(const struct claret_graph *graph)
     return false;
 }
 
-static void run_case(struct tester *tester, int index, enum fusion fusion)
+/* Evaluation's graphs are run where layers compute otherwise there: those that keep statistics. */
+static bool worth_running(const struct op_test *test, enum fusion fusion)
 {
-    struct op_test test = {.tester = tester, .row = &claret_op_cases[index], .index = index};
-    tester->cases += fusion == APART;
+    if (test->evaluation && test->graph->all_buffers < 0)
+        return false;
+    return (fusion < FUSED || has_fused(test->graph)) && (!is_last(fusion) || has_images(test->graph));
+}
+
+static void run_case(struct tester *tester, int index, enum fusion fusion, bool evaluation)
+{
+    struct op_test test = {
+        .tester = tester, .row = &claret_op_cases[index], .index = index, .evaluation = evaluation};
+    tester->cases += fusion == APART && !evaluation;
     if (open_case(&test, index, fusion)) {
-        if ((fusion < FUSED || has_fused(test.graph)) && (!is_last(fusion) || has_images(test.graph)))
-            /* Each case draws in some of its forms: every program takes its time to build. */
-            add_configs(&test, is_last(fusion) && !is_chain(test.row), (index + (int)fusion) % 6 == 0);
-        list_evaluation(&test);
-        for (int i = 0; test.config_count > 0 && i < test.graph->node_count; i++)
+        struct op_configs *configs = &test.configs;
+        /* Each case draws in some of its forms: every program takes its time to build. */
+        *configs = (struct op_configs){.rt = tester->rt,
+                                       .graph = test.graph,
+                                       .name = test.row->name,
+                                       .index = index,
+                                       .rng = &test.params_rng,
+                                       .drawn = !evaluation && (index + (int)fusion) % 6 == 0,
+                                       .own_layout = is_last(fusion) && !is_chain(test.row)};
+        if (worth_running(&test, fusion))
+            op_configs_make(configs);
+        tester->failures += configs->failures;
+        for (int i = 0; i < configs->count; i++)
+            list_kernels(tester, configs->config[i].run.plan);
+        if (!evaluation)
+            list_evaluation(&test);
+        for (int i = 0; configs->count > 0 && i < test.graph->node_count; i++)
             test_node(&test, i);
     } else {
         tester->failures++;
         printf("FAILED %s: %s\n", test.row->name, claret_error());
     }
-    for (int i = 0; i < test.config_count; i++)
-        claret_node_run_finish(&test.configs[i].run);
+    op_configs_finish(&test.configs);
     free(test.got);
     free(test.first);
     claret_values_destroy(test.values);
@@ -610,7 +435,8 @@ int main(int argc, char **argv)
         if ((claret_op_cases[i].small || !tester.small) &&
             (!tester.only || strcmp(tester.only, claret_op_cases[i].name) == 0))
             for (int fusion = APART; fusion < (is_chain(&claret_op_cases[i]) ? FUSIONS : FUSED); fusion++)
-                run_case(&tester, i, fusion);
+                for (int evaluation = 0; evaluation < 2; evaluation++)
+                    run_case(&tester, i, fusion, evaluation == 1);
     printf("%ld cases, %ld checks, %ld failures\n", tester.cases, tester.checks, tester.failures);
     if (tester.list && fclose(tester.list) != 0)
         tester.failures++;

@@ -37,7 +37,7 @@ static json_t *record_for(const char *problem, const char *choice)
     json_t *record =
         json_pack("{s:s,s:{s:f,s:f,s:f},s:i,s:f,s:[s],s:s,s:[s],s:s,s:s,s:b,s:[{s:s,s:f,s:f,s:i},{s:s,s:s}]}",
                   "problem", problem, "seconds", "median", 2e-6, "min", 1e-6, "max", 3e-6, "runs", 9,
-                  "default_seconds", 4e-6, "verified", "batch 5", "driver", "1.0", "sources", "relu",
+                  "default_seconds", 4e-6, "verified", "batch 5", "driver", "1.0", "sources", "activation",
                   "kernel_hash", "0", "date", "2026-01-01T00:00:00Z", "complete", 1, "trials", "choice",
                   "rows:KT=2", "ratio", 0.5, "seconds", 2e-6, "runs", 3, "choice", "direct", "fault", "hung");
     claret_record_set_choice(record, choice);
@@ -185,7 +185,7 @@ static void unreadable(void **state)
 static void fresh(void **state)
 {
     struct claret_device_desc device = device_called("one");
-    const char *const sources[] = {"relu", "im2col"};
+    const char *const sources[] = {"activation", "im2col"};
     struct claret_rt *rt = NULL;
     char hex[65], other[65];
     (void)state;

@@ -76,7 +76,7 @@ static void test_conv2d(void **state)
 {
     (void)state;
     const struct claret_op_case row = {
-        "hand", "1 2 3", "conv2d out_channels=1 kernel_size=2 padding=0,1 stride=1,2; flatten", 1, true};
+        "hand", "1 2 3", "conv2d out_channels=1 kernel_size=2 padding=0,1 stride=1,2; flatten", 1, true, {0}};
     struct net net;
     net_open(&net, &row, &plain_options);
     const struct claret_node *node = node_of(&net, "conv2d");
@@ -93,10 +93,10 @@ static void test_conv2d(void **state)
 static void test_max_pool2d(void **state)
 {
     (void)state;
-    const struct claret_op_case row = {"hand", "1 2 4",
-                                       "max_pool2d kernel_size=2; flatten; linear out_features=1", 1, true};
+    const struct claret_op_case row = {
+        "hand", "1 2 4", "max_pool2d kernel_size=2; flatten; linear out_features=1", 1, true, {0}};
     const struct claret_op_case padded = {
-        "hand", "1 2 2", "max_pool2d kernel_size=2 padding=1; flatten; linear out_features=1", 1, true};
+        "hand", "1 2 2", "max_pool2d kernel_size=2 padding=1; flatten; linear out_features=1", 1, true, {0}};
     struct net net;
     net_open(&net, &row, &plain_options);
     const struct claret_node *node = node_of(&net, "max_pool2d");
@@ -122,7 +122,7 @@ static void test_max_pool2d(void **state)
 static void test_relu_linear(void **state)
 {
     (void)state;
-    const struct claret_op_case row = {"hand", "1 1 3", "flatten; relu; linear out_features=2", 1, true};
+    const struct claret_op_case row = {"hand", "1 1 3", "flatten; relu; linear out_features=2", 1, true, {0}};
     struct net net;
     net_open(&net, &row, &plain_options);
     const struct claret_node *relu = node_of(&net, "relu"), *linear = node_of(&net, "linear");
@@ -141,7 +141,7 @@ static void test_relu_linear(void **state)
 static void test_cross_entropy(void **state)
 {
     (void)state;
-    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=3", 3, true};
+    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=3", 3, true, {0}};
     struct net net;
     net_open(&net, &row, &plain_options);
     const struct claret_node *node = node_of(&net, "cross_entropy");
@@ -169,7 +169,8 @@ static void test_sgd(void **state)
         {0.5, 0, 0, true, -0.25, -3.625},                             /* 3 + 1.5; 4 + 2.75 */
         {0.5, 0, 0.5, true, -1, -4.125},                              /* 4 + 2; 3.5 + 0.5 * (2 + 3.5) */
     };
-    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false", 1, true};
+    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false",
+                                       1,      true,    {0}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         struct claret_graph_options options = {.training = true,
                                                .optimizer.momentum = want[i].momentum,
@@ -210,7 +211,8 @@ static void test_adaptive(void **state)
                                  {adam, adam2},
                                  {3 / (sqrt(4.5) + eps), 4 / (sqrt(10.25) + eps)},
                                  {1.5, 0.75 + 4 / (sqrt(10.25 - 2.75 * 2.75) + eps)}};
-    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false", 1, true};
+    const struct claret_op_case row = {"hand", "1 1 1", "flatten; linear out_features=1 bias=false",
+                                       1,      true,    {0}};
     for (size_t i = 0; i < 4; i++) {
         bool decays = kinds[i] == CLARET_OPTIMIZER_ADAMW;
         struct claret_graph_options options = {.training = true,
@@ -345,6 +347,7 @@ static void check_case(const struct claret_op_case *row, uint32_t index)
     for (int i = 0; i < net.graph->param_count; i++)
         claret_values_random(net.values, net.graph->params[i], &rng, 0);
     claret_values_labels(net.values, &rng);
+    claret_values_class_weights(net.values, &rng);
     /* The last image is none where the batch allows it. */
     net.values->at[net.graph->step][CLARET_STEP_COUNT] = row->batch > 1 ? row->batch - 1 : 1;
     size_t size = (size_t)kink_count(net.values);

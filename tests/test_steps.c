@@ -13,7 +13,7 @@
 /* Of a tensor's norm. Single values may differ more: where two are nearly equal in a pool, double and float
  * may choose another. */
 #define TOLERANCE 2e-3
-#define CANCELLED 2e-7 /* what rounding leaves of terms that should add up to 0 */
+#define CANCELLED 4e-7 /* what rounding leaves of terms that should add up to 0 */
 #define STEPS CLARET_STAGE_SLOTS_MIN
 
 /* of what is drawn on the device */
@@ -139,6 +139,9 @@ static void fill(struct whole *whole, uint32_t index)
             param[j] = (double)((float)param[j] * spread + of->init_value);
     }
     write_values(whole, graph->all_params);
+    claret_values_class_weights(whole->values, &rng);
+    if (graph->class_weights >= 0)
+        write_values(whole, graph->class_weights);
 }
 
 /* ---- both sides ---- */

@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "op_cases.h"
 #include "plan/plan.h"
 
 static const char text[] = "input 3 16 16\n"
@@ -167,6 +169,46 @@ static void test_freeze_nodes(void **state)
     }
 }
 
+static bool is_written(const struct claret_graph *graph, int tensor)
+{
+    for (int i = 0; i < graph->node_count; i++)
+        for (int j = 0; j < graph->nodes[i].out_count; j++)
+            if (graph->nodes[i].out[j] == tensor)
+                return true;
+    return false;
+}
+
+/* Whichever one parameter of an op's is frozen, the others have their gradients, or their update. */
+static void test_freeze_one(void **state)
+{
+    (void)state;
+    for (int row = 0; claret_op_cases[row].name; row++) {
+        int params = 2;
+        for (int frozen = 0; frozen < params; frozen++) {
+            struct claret_graph_options options = {.training = true, .fuse = row % 2, .fuse_update = row % 2};
+            struct made made = {.plan = NULL};
+            claret_error_clear();
+            if (claret_op_case_graph(&claret_op_cases[row], &options, &made.spec, &made.graph) != CLARET_OK)
+                fail_msg("%s: %s", claret_op_cases[row].name, claret_error());
+            params = made.graph->param_count;
+            char name[128];
+            snprintf(name, sizeof name, "%s", made.graph->tensors[made.graph->params[frozen]].name);
+            drop(&made);
+            if (params < 2)
+                break;
+            options.freeze = name;
+            if (claret_op_case_graph(&claret_op_cases[row], &options, &made.spec, &made.graph) != CLARET_OK)
+                fail_msg("%s: %s", claret_op_cases[row].name, claret_error());
+            for (int i = 0; i < params; i++)
+                if (i != frozen && !made.graph->tensors[made.graph->params[i]].updated &&
+                    !is_written(made.graph, made.graph->grads[i]))
+                    fail_msg("%s: %s frozen, %s has no gradient", claret_op_cases[row].name, name,
+                             made.graph->tensors[made.graph->params[i]].name);
+            drop(&made);
+        }
+    }
+}
+
 static void test_freeze_refused(void **state)
 {
     static const char *const rows[][2] = {
@@ -312,10 +354,15 @@ static void test_ema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_freeze_costs), cmocka_unit_test(test_freeze_places),
-        cmocka_unit_test(test_freeze_nodes), cmocka_unit_test(test_freeze_refused),
-        cmocka_unit_test(test_clip),         cmocka_unit_test(test_accumulate),
-        cmocka_unit_test(test_groups),       cmocka_unit_test(test_ema),
+        cmocka_unit_test(test_freeze_costs),
+        cmocka_unit_test(test_freeze_places),
+        cmocka_unit_test(test_freeze_nodes),
+        cmocka_unit_test(test_freeze_one),
+        cmocka_unit_test(test_freeze_refused),
+        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_accumulate),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_ema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

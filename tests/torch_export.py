@@ -46,6 +46,26 @@ class Gated(nn.Module):
         return self.fc((z + z).mean([2, 3]))
 
 
+class Upwards(nn.Module):
+    """Norms of single images, transposed convolutions, upsampling by either mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.g = nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.GroupNorm(4, 8)
+        self.b = nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, output_padding=1)
+        self.l, self.u = nn.LayerNorm((6, 32, 32)), nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+        self.p, self.c = nn.ZeroPad2d((1, 0, 2, 1)), nn.Conv2d(6, 4, 5, stride=8)
+        self.fc = nn.Linear(4 * 16 * 17, 10)
+        for norm in (self.g, self.l):
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.uniform_(norm.bias, -0.5, 0.5)
+
+    def forward(self, x):
+        x = self.u(F.relu(self.l(self.b(F.relu(self.g(self.a(x)))))))
+        x = F.interpolate(self.c(self.p(x)), scale_factor=(1, 2), mode="bilinear")
+        return self.fc(F.interpolate(F.pad(x, (0, 1)), size=(16, 17)).flatten(1))
+
+
 class Unknown(nn.Module):
     def __init__(self):
         super().__init__()
@@ -90,7 +110,7 @@ def compare(command, name, model, shape):
 def main():
     torch.manual_seed(1)
     command = os.path.abspath(sys.argv[1])
-    for name, model in (("Article", Article()), ("Sequential", sequential()), ("Gated", Gated())):
+    for name, model in (("Article", Article()), ("Sequential", sequential()), ("Gated", Gated()), ("Upwards", Upwards())):
         compare(command, name, model, (3, 32, 32))
     try:
         export(Unknown(), (3, 8, 8))

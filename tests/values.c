@@ -96,6 +96,13 @@ void claret_values_random(struct claret_values *values, int tensor, struct clare
             values->at[tensor][i] = (double)(2 * claret_rng_float(rng) - 1);
 }
 
+void claret_values_class_weights(struct claret_values *values, struct claret_rng *rng)
+{
+    int tensor = values->graph->class_weights;
+    for (int64_t i = 0; tensor >= 0 && i < values->count[tensor]; i++)
+        values->at[tensor][i] = (double)(0.25f + claret_rng_float(rng));
+}
+
 void claret_values_labels(struct claret_values *values, struct claret_rng *rng)
 {
     uint32_t classes = (uint32_t)values->graph->classes;

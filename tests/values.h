@@ -25,6 +25,8 @@ bool claret_values_scale(const struct claret_values *values, const struct claret
 /* Uniform in [-1, 1), a float's value exactly; `grid` > 0: multiples of 1 / grid instead, so that equals are
  * common. */
 void claret_values_random(struct claret_values *values, int tensor, struct claret_rng *rng, int grid);
+/* The classes' weights in the loss, where there are. */
+void claret_values_class_weights(struct claret_values *values, struct claret_rng *rng);
 /* Labels that fit the graph's logits. */
 void claret_values_labels(struct claret_values *values, struct claret_rng *rng);
 

@@ -81,6 +81,31 @@ def conv2d(module):
         groups=(module.groups, 1), bias=(flag(module.bias is not None), "true"))
 
 
+def conv_transpose2d(module):
+    refuse(module.padding_mode != "zeros", f"padding_mode={module.padding_mode}")
+    return f"conv_transpose2d out_channels={module.out_channels} kernel_size={pair(module.kernel_size)}" + options(
+        stride=(pair(module.stride), "1"), padding=(pair(module.padding), "0"), dilation=(pair(module.dilation), "1"),
+        groups=(module.groups, 1), output_padding=(pair(module.output_padding), "0"),
+        bias=(flag(module.bias is not None), "true"))
+
+
+def group_norm(module):
+    return f"group_norm num_groups={module.num_groups}" + options(eps=(module.eps, 1e-5),
+                                                                  affine=(flag(module.affine), "true"))
+
+
+def layer_norm(module):
+    return "layer_norm" + options(eps=(module.eps, 1e-5), elementwise_affine=(flag(module.elementwise_affine), "true"),
+                                  bias=(flag(module.bias is not None or not module.elementwise_affine), "true"))
+
+
+def pad(padding, mode="constant", value=None):
+    refuse(mode != "constant" or value, f"a pad by mode={mode}, value={value}")
+    refuse(len(padding) not in (2, 4) or any(side < 0 for side in padding), f"a pad of {tuple(padding)}")
+    left, right, top, bottom = (*padding, 0, 0)[:4]
+    return "pad" + options(left=(left, 0), right=(right, 0), top=(top, 0), bottom=(bottom, 0))
+
+
 def batch_norm2d(module):
     refuse(not module.track_running_stats, "track_running_stats=False")
     refuse(module.momentum is None, "momentum=None (a cumulative average)")
@@ -128,13 +153,23 @@ def flatten(start_dim=0, end_dim=-1):
     return "flatten"
 
 
+def interpolate(size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+                antialias=False):
+    refuse(antialias, "antialias=True")
+    return mode, align_corners
+
+
 def attributes(function, *names):
     return lambda module: function(*(getattr(module, name) for name in names))
 
 
 MODULES = {
     nn.Conv2d: conv2d,
+    nn.ConvTranspose2d: conv_transpose2d,
     nn.BatchNorm2d: batch_norm2d,
+    nn.GroupNorm: group_norm,
+    nn.LayerNorm: layer_norm,
+    nn.ZeroPad2d: attributes(pad, "padding"),
     nn.Linear: lambda module: f"linear out_features={module.out_features}" + options(
         bias=(flag(module.bias is not None), "true")),
     nn.MaxPool2d: attributes(max_pool, "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices"),
@@ -164,7 +199,7 @@ FUNCTIONS = {
     F.hardswish: plain("hardswish"), torch.sigmoid: plain("sigmoid"), F.sigmoid: plain("sigmoid"),
     torch.tanh: plain("tanh"), F.tanh: plain("tanh"), F.leaky_relu: leaky_relu, F.gelu: gelu, F.dropout: dropout,
     F.max_pool2d: max_pool, torch.max_pool2d: max_pool, F.avg_pool2d: avg_pool,
-    F.adaptive_avg_pool2d: adaptive_avg_pool, torch.flatten: flatten,
+    F.adaptive_avg_pool2d: adaptive_avg_pool, torch.flatten: flatten, F.pad: pad,
 }
 METHODS = {"relu": plain("relu"), "relu_": plain("relu"), "sigmoid": plain("sigmoid"), "tanh": plain("tanh"),
            "flatten": flatten}
@@ -217,11 +252,27 @@ class Walk:
     def write(self, node, text, inputs, name=None):
         self.names[node] = self.line(text, [self.names.get(source) for source in inputs], name)
 
+    def upsample(self, node, mode, align_corners):
+        before, after = self.shape(node.args[0])[2:], self.shape(node)[2:]
+        scale = [large // small for small, large in zip(before, after)]
+        refuse(mode not in ("nearest", "bilinear"), f"upsampling by mode={mode}")
+        refuse(after != tuple(small * by for small, by in zip(before, scale)) or not all(scale),
+               f"upsampling from {before} to {after}, which is no whole multiple")
+        text = f"upsample scale_factor={pair(scale)}" + options(
+            mode=(mode, "nearest"), align_corners=(flag(align_corners), "false"))
+        self.write(node, text, node.args[:1])
+
     def module(self, node):
         module, name = self.modules[node.target], node.target
         if isinstance(module, nn.Identity):
             self.names[node] = self.names.get(node.args[0])
             return
+        if isinstance(module, nn.Upsample):
+            self.upsample(node, module.mode, module.align_corners)
+            return
+        if isinstance(module, nn.LayerNorm):
+            refuse(module.normalized_shape != self.shape(node.args[0])[1:],
+                   f"LayerNorm over {tuple(module.normalized_shape)} of {self.shape(node.args[0])[1:]}")
         text = MODULES.get(type(module))
         refuse(text is None, type(module).__name__)
         parameters = any(True for _ in module.parameters())
@@ -277,6 +328,8 @@ class Walk:
             self.mean(node)
         elif target is torch.reshape:
             self.view(node)
+        elif target is F.interpolate:
+            self.upsample(node, *interpolate(*node.args[1:], **node.kwargs))
         elif target in FUNCTIONS:
             self.write(node, FUNCTIONS[target](*node.args[1:], **node.kwargs), node.args[:1])
         elif target not in NUMBERS or self.shape(node):

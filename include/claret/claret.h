@@ -304,12 +304,13 @@ CLARET_API enum claret_status claret_session_predict(struct claret_session *sess
                                                      int count, float *logits);
 
 struct claret_result; /* of an evaluation */
-/* CLARET_NOT_FINITE: the mean loss is not. */
+/* By the loss that the options say, over all images at once. CLARET_NOT_FINITE: the mean loss is not. */
 CLARET_API enum claret_status claret_session_evaluate(struct claret_session *session,
                                                       const struct claret_dataset *dataset,
                                                       struct claret_result **result);
 CLARET_API void claret_result_destroy(struct claret_result *result);
-CLARET_API double claret_result_loss(const struct claret_result *result); /* mean over images */
+/* Mean over images; with the option class-weights by their weights. */
+CLARET_API double claret_result_loss(const struct claret_result *result);
 CLARET_API size_t claret_result_count(const struct claret_result *result);
 CLARET_API size_t claret_result_correct(const struct claret_result *result);
 CLARET_API double claret_result_seconds(const struct claret_result *result);

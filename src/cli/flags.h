@@ -138,6 +138,15 @@ enum cli_group {
     X(BEST_BY, "best-by", 0, "accuracy|loss", "best-by", T, TRAINING, "which of these tests is best")        \
     X(EARLY_STOPPING, "early-stopping", 0, "N", "early-stopping", T, TRAINING,                               \
       "end when N tests in a row were not better than the best; 0: never")                                   \
+    X(LOSS, "loss", 0, "NAME", "loss", TE, TRAINING,                                                         \
+      "cross_entropy (CrossEntropyLoss), mse (MSELoss), or bce (BCEWithLogitsLoss) with 1 for the class "    \
+      "and "                                                                                                 \
+      "0 for the others as targets; tests tell it too")                                                      \
+    X(LABEL_SMOOTHING, "label-smoothing", 0, "X", "label-smoothing", TE, TRAINING,                           \
+      "cross_entropy: this share of each image's target goes to all classes alike")                          \
+    X(CLASS_WEIGHTS, "class-weights", 0, "X,X,...|balanced", "class-weights", TE, TRAINING,                  \
+      "cross_entropy: a weight for each class; balanced: images / (classes * the class's images) of those "  \
+      "trained on")                                                                                          \
     X(OPTIMIZER, "optimizer", 0, "NAME", "optimizer", T, TRAINING,                                           \
       "sgd, adam, adamw or rmsprop, by PyTorch's formulas and with its defaults (sgd: --momentum 0.9)")      \
     X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "sgd, rmsprop (whose own is 0): momentum")      \

@@ -307,19 +307,31 @@ static enum claret_status place_params(struct claret_build *build)
     return CLARET_OK;
 }
 
-static void add_loss(struct claret_build *build)
+static enum claret_status add_loss(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
+    if (build->options->loss.weighted)
+        graph->class_weights = claret_build_add_tensor(build, "class_weights", CLARET_HOME_CLASSES,
+                                                       CLARET_DTYPE_F32, claret_shape1(graph->classes));
     graph->losses = claret_build_add_tensor(build, "losses", CLARET_HOME_ARENA, CLARET_DTYPE_F32,
                                             claret_shape1(graph->batch));
-    int in[3] = {graph->logits, graph->labels, graph->step};
+    const struct claret_loss *of = &build->options->loss;
+    struct claret_attr *attr = NULL;
+    if (of->label_smoothing != 0) {
+        attr = claret_arena_alloc(&graph->arena, CLARET_LOSS_ATTRS * sizeof *attr);
+        if (!attr)
+            return claret_no_memory();
+        attr[CLARET_LOSS_SMOOTHING].f = of->label_smoothing;
+    }
+    int in[4] = {graph->logits, graph->labels, graph->step, graph->class_weights};
     int out[2] = {graph->losses, claret_build_grad(build, graph->logits)};
     struct claret_node *loss =
-        claret_build_add_node(build, claret_op_find("cross_entropy"), "loss", -1, NULL);
+        claret_build_add_node(build, claret_op_find(claret_loss_op(of->kind)), "loss", -1, attr);
     memcpy(loss->in, in, sizeof in);
     memcpy(loss->out, out, sizeof out);
-    loss->in_count = 3;
+    loss->in_count = of->weighted ? 4 : 3;
     loss->out_count = 2;
+    return CLARET_OK;
 }
 
 static enum claret_status add_training(struct claret_build *build)
@@ -341,7 +353,7 @@ static enum claret_status add_training(struct claret_build *build)
                                             .accumulate = options->accumulate};
     build->update->apart = options->clip_norm > 0 || options->clip_value > 0 || options->accumulate;
     if (graph->losses < 0)
-        add_loss(build);
+        CLARET_TRY(add_loss(build));
     CLARET_TRY(claret_build_backward(build));
     if (build->options->input_grad) {
         claret_build_sum_parts(build, graph->input);
@@ -416,7 +428,7 @@ enum claret_status claret_graph_create(const struct claret_spec *spec,
     graph->spec = spec;
     graph->batch = options->batch;
     graph->training = options->training;
-    graph->losses = graph->input_grad = graph->ema = -1;
+    graph->losses = graph->input_grad = graph->class_weights = graph->ema = -1;
     struct claret_build build = {.graph = graph, .options = options};
     enum claret_status status = fill(&build);
     if (status != CLARET_OK) {

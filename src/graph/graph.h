@@ -3,6 +3,7 @@
 #define CLARET_GRAPH_GRAPH_H
 
 #include "base/arena.h"
+#include "op/loss.h"
 #include "op/op.h"
 #include "op/update.h"
 #include "spec/spec.h"
@@ -18,6 +19,7 @@ struct claret_graph_options {
     bool f32_images;    /* batches come as float32, else uint8 */
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
     struct claret_optimizer optimizer;
+    struct claret_loss loss;
     double clip_norm, clip_value; /* op/update.h */
     double ema;                   /* likewise */
     bool accumulate;              /* likewise */
@@ -38,6 +40,7 @@ struct claret_graph {
     /* Tensor ids; -1 where the graph has none. */
     int step, stage, table;    /* whole buffers */
     int data;                  /* the data set on the device */
+    int class_weights;         /* (classes), in the loss */
     int input, labels, logits; /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes),
                                   logits -1: they stay inside a fused loss */
     int losses, input_grad;    /* (N) per image; (N,C,H,W) */

@@ -49,7 +49,8 @@ static bool match_chain(const struct layers *layers, int first, const struct cla
     *run = (struct run){.op = op, .other = NO_OTHER};
     for (; op->chain[run->length]; run->length++) {
         int at = first + run->length;
-        bool loss = at == spec->layer_count && layers->build->options->training;
+        bool loss = at == spec->layer_count && layers->build->options->training &&
+                    claret_loss_plain(&layers->build->options->loss);
         if (at >= spec->layer_count && !loss)
             return false;
         const char *name = loss ? "cross_entropy" : spec->layers[at].schema->name;
@@ -124,7 +125,7 @@ static enum claret_status add_layer(const struct layers *layers, int index, int 
     if (index + run.length > spec->layer_count)
         graph->losses = node->out[0];
     else
-        layers->result[index + run.length - 1] = node->out[0];
+        layers->result[index + run.length - 1] = graph->nodes[graph->node_count - 1].out[0];
     *length = run.length;
     return CLARET_OK;
 }

@@ -1,11 +1,13 @@
-/* leaky_relu, relu6, sigmoid, tanh, gelu, silu, hardswish: in x; out y of the same shape, any. …_dx: in y
- * where that is enough to tell the slope, else x, and dy; out dx. All by cl/activation.cl. */
+/* relu, leaky_relu, relu6, sigmoid, tanh, gelu, silu, hardswish: in x; out y of the same shape, any. …_dx: in
+ * y where that is enough to tell the slope, else x, and dy; out dx. All by cl/activation.cl. */
 #include <float.h>
 
+#include "op/activation.h"
 #include "op/elementwise.h"
+#include "op/vectors.h"
 
 /* As in the kernel. */
-enum { LEAKY_RELU, RELU6, SIGMOID, TANH, GELU, GELU_TANH, SILU, HARDSWISH, KINDS };
+enum { LEAKY_RELU, RELU6, SIGMOID, TANH, GELU, GELU_TANH, SILU, HARDSWISH, RELU, KINDS };
 
 static const struct claret_attr_def no_attrs[] = {{.key = NULL}};
 static const struct claret_attr_def leaky_attrs[] = {
@@ -21,7 +23,7 @@ static const struct claret_op forward_ops[KINDS], dx_ops[KINDS];
 
 static bool reads_output(int kind)
 {
-    return kind == RELU6 || kind == SIGMOID || kind == TANH;
+    return kind == RELU || kind == RELU6 || kind == SIGMOID || kind == TANH;
 }
 
 static enum claret_status shape(struct claret_build *build, struct claret_node *node)
@@ -44,12 +46,25 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 static void emit_kind(struct claret_emit *emit, const struct claret_node *node, int kind, const char *entry,
                       bool vectors)
 {
-    struct claret_kernel_call *call = claret_elementwise_emit(emit, "activation", entry, vectors, node->in,
-                                                              node->in_count, node->out[0], 8);
+    struct claret_kernel_call *call = claret_elementwise_emit(
+        emit, "activation", entry, vectors, node->in, node->in_count, node->out[0], kind == RELU ? 1 : 8);
     bool by_tanh = kind == GELU && node->attr[0].i[0] == 1;
     claret_kernel_define(call, "ACTIVATION", by_tanh ? GELU_TANH : kind);
     if (kind == LEAKY_RELU)
         claret_kernel_define_float(call, "SLOPE", (float)node->attr[0].f);
+}
+
+int claret_relu_gradient(struct claret_emit *emit, int y, int dy)
+{
+    char reason[128];
+    if (y < 0)
+        return dy;
+    bool vectors = claret_vector_device(claret_emit_device(emit), reason);
+    int dx = claret_emit_temp_like(emit, dy, claret_emit_tensor(emit, dy)->layout);
+    struct claret_node node = {
+        .op = &dx_ops[RELU], .in = {y, dy}, .in_count = 2, .out = {dx}, .out_count = 1};
+    emit_kind(emit, &node, RELU, "activation_dx", vectors);
+    return dx;
 }
 
 #define EMIT(pass, ops, entry, vectors)                                                                      \
@@ -83,29 +98,24 @@ static const struct claret_solver *const dx_solvers[] = {&dx_vectors, &dx_plain,
         .layout = CLARET_LAYOUT_SAME, .shape = shape, .backward = backward, .solvers = forward_solvers       \
     }
 static const struct claret_op forward_ops[KINDS] = {
-    [LEAKY_RELU] = FORWARD("leaky_relu", leaky_attrs),
-    [RELU6] = FORWARD("relu6", no_attrs),
-    [SIGMOID] = FORWARD("sigmoid", no_attrs),
-    [TANH] = FORWARD("tanh", no_attrs),
-    [GELU] = FORWARD("gelu", gelu_attrs),
-    [SILU] = FORWARD("silu", no_attrs),
-    [HARDSWISH] = FORWARD("hardswish", no_attrs),
+    [RELU] = FORWARD("relu", no_attrs),   [LEAKY_RELU] = FORWARD("leaky_relu", leaky_attrs),
+    [RELU6] = FORWARD("relu6", no_attrs), [SIGMOID] = FORWARD("sigmoid", no_attrs),
+    [TANH] = FORWARD("tanh", no_attrs),   [GELU] = FORWARD("gelu", gelu_attrs),
+    [SILU] = FORWARD("silu", no_attrs),   [HARDSWISH] = FORWARD("hardswish", no_attrs),
 };
 #define DX(NAME)                                                                                             \
     {                                                                                                        \
         .name = NAME, .solvers = dx_solvers                                                                  \
     }
 static const struct claret_op dx_ops[KINDS] = {
-    [LEAKY_RELU] = DX("leaky_relu_dx"),
-    [RELU6] = DX("relu6_dx"),
-    [SIGMOID] = DX("sigmoid_dx"),
-    [TANH] = DX("tanh_dx"),
-    [GELU] = DX("gelu_dx"),
-    [SILU] = DX("silu_dx"),
-    [HARDSWISH] = DX("hardswish_dx"),
+    [RELU] = DX("relu_dx"),   [LEAKY_RELU] = DX("leaky_relu_dx"),
+    [RELU6] = DX("relu6_dx"), [SIGMOID] = DX("sigmoid_dx"),
+    [TANH] = DX("tanh_dx"),   [GELU] = DX("gelu_dx"),
+    [SILU] = DX("silu_dx"),   [HARDSWISH] = DX("hardswish_dx"),
 };
 
 #define BOTH(kind) &forward_ops[kind], &dx_ops[kind]
 extern const struct claret_op *const claret_ops_activation[];
-const struct claret_op *const claret_ops_activation[] = {
-    BOTH(LEAKY_RELU), BOTH(RELU6), BOTH(SIGMOID), BOTH(TANH), BOTH(GELU), BOTH(SILU), BOTH(HARDSWISH), NULL};
+const struct claret_op *const claret_ops_activation[] = {BOTH(RELU),    BOTH(LEAKY_RELU), BOTH(RELU6),
+                                                         BOTH(SIGMOID), BOTH(TANH),       BOTH(GELU),
+                                                         BOTH(SILU),    BOTH(HARDSWISH),  NULL};

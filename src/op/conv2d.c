@@ -147,7 +147,7 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
 static const struct claret_solver *const forward_solvers[] = {
     &claret_conv_depthwise, &claret_conv_winograd, &claret_conv_direct, &claret_conv_im2col_rows,
     &claret_conv_tiled,     &claret_conv_grouped,  &claret_conv_im2col, NULL};
-static const struct claret_solver *const dx_solvers[] = {
+const struct claret_solver *const claret_conv_dx_solvers[] = {
     &claret_conv_depthwise_dx, &claret_conv_winograd_dx, &claret_conv_direct_dx, &claret_conv_im2col_rows_dx,
     &claret_conv_tiled_dx,     &claret_conv_grouped_dx,  &claret_conv_im2col_dx, NULL};
 static const struct claret_solver *const dw_solvers[] = {
@@ -169,7 +169,7 @@ static const struct claret_op conv2d_relu = {.name = "conv2d_relu",
                                              .backward = backward,
                                              .solvers = forward_solvers,
                                              .multiply_adds = multiply_adds};
-const struct claret_op claret_conv2d_dx = {.name = "conv2d_dx", .solvers = dx_solvers};
+const struct claret_op claret_conv2d_dx = {.name = "conv2d_dx", .solvers = claret_conv_dx_solvers};
 static const struct claret_op conv2d_dw = {.name = "conv2d_dw", .solvers = dw_solvers};
 
 extern const struct claret_op *const claret_ops_conv2d[];

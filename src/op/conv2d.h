@@ -31,6 +31,7 @@ void claret_conv_extents(const struct claret_attr *attr, const struct claret_sha
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y);
 extern const struct claret_op claret_conv2d_dx; /* in dy, weight, y or none; out dx */
+extern const struct claret_solver *const claret_conv_dx_solvers[];
 /* Whether it has no groups: of a solver's `applicable`; else `reason` says so. */
 bool claret_conv_whole(const struct claret_conv *conv, char reason[128]);
 /* Multiply-adds count two. */

@@ -1,7 +1,7 @@
 /* Convolution by im2col and GEMM: the columns of a chunk of images in one matrix. A group of channels has
  * some of its rows, and a product by itself. */
 #include "op/conv2d.h"
-#include "op/relu.h"
+#include "op/activation.h"
 #include "op/vectors.h"
 
 /* Images whose columns and rows together stay under the workspace limit; at least one. */

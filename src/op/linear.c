@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "op/relu.h"
+#include "op/activation.h"
 
 #define LARGE (1 << 30)
 

@@ -44,6 +44,7 @@ enum claret_home {
     CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
     CLARET_HOME_TABLE,   /* constants of the session: the normalisation table */
+    CLARET_HOME_CLASSES, /* constants of the session: the classes' weights in the loss */
     CLARET_HOME_DATA,    /* a data set that lives on the device */
     CLARET_HOME_BUFFERS, /* saved state that no gradient changes: running statistics */
     CLARET_HOME_GEMM, /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */
@@ -123,7 +124,8 @@ struct claret_op {
     enum claret_family family;
     bool (*fits)(const struct claret_attr *const *attrs, const struct claret_shape *in,
                  const struct claret_shape *other);
-    /* Adds parameters (inputs) and outputs to the node. NULL for ops that only autodiff makes. */
+    /* Adds parameters (inputs) and outputs to the node, and maybe nodes behind it: the last one's first
+     * output is the layer's. NULL for ops that no network text makes. */
     enum claret_status (*shape)(struct claret_build *build, struct claret_node *node);
     /* Adds the nodes that make the gradients of the node's inputs. NULL: has none. */
     enum claret_status (*backward)(struct claret_build *build, const struct claret_node *node);

@@ -1,11 +1,16 @@
 /* upsample: in x (N, C, H, W); out y (N, C, H * scale, W * scale), each value repeated (PyTorch's mode
- * nearest). pad: in x; out y with zeros around it. …_dx: in dy; out dx. */
+ * nearest), or for each what lies between the four around it (bilinear). pad: in x; out y with zeros around
+ * it. …_dx: in dy; out dx. */
 #include "op/op.h"
 
 #define LARGE (1 << 16)
 
+enum { SCALE, MODE, ALIGN };
+static const char *const modes[] = {"nearest", "bilinear", NULL};
 static const struct claret_attr_def upsample_attrs[] = {
-    {"scale_factor", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    [SCALE] = {"scale_factor", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
+    [MODE] = {.key = "mode", .type = CLARET_ATTR_WORD, .words = modes},
+    [ALIGN] = {"align_corners", CLARET_ATTR_BOOL, false, 0, 0, 1, NULL},
     {.key = NULL},
 };
 enum { LEFT, RIGHT, TOP, BOTTOM };
@@ -29,8 +34,10 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
                                   "%s wants images (channels, height, width), its input is flat",
                                   node->op->name);
     bool padded = node->op == &pad;
-    int64_t h = padded ? in.dim[2] + attr[TOP].i[0] + attr[BOTTOM].i[0] : in.dim[2] * attr[0].i[0];
-    int64_t w = padded ? in.dim[3] + attr[LEFT].i[0] + attr[RIGHT].i[0] : in.dim[3] * attr[0].i[1];
+    if (!padded && attr[ALIGN].given && attr[MODE].i[0] == 0)
+        return claret_build_error(build, node, &attr[ALIGN], "align_corners goes with mode=bilinear alone");
+    int64_t h = padded ? in.dim[2] + attr[TOP].i[0] + attr[BOTTOM].i[0] : in.dim[2] * attr[SCALE].i[0];
+    int64_t w = padded ? in.dim[3] + attr[LEFT].i[0] + attr[RIGHT].i[0] : in.dim[3] * attr[SCALE].i[1];
     claret_build_output(build, node, CLARET_DTYPE_F32, claret_shape4(in.dim[0], in.dim[1], h, w));
     return CLARET_OK;
 }
@@ -45,8 +52,9 @@ static enum claret_status backward(struct claret_build *build, const struct clar
 }
 
 /* Sizes of x, whose images are small, and of y, whose are `large` and say how both lie; two numbers more. */
-static void emit_images(struct claret_emit *emit, const struct claret_node *node, const char *entry,
-                        int small, int large, int64_t first, int64_t second)
+static struct claret_kernel_call *emit_images(struct claret_emit *emit, const struct claret_node *node,
+                                              const char *entry, int small, int large, int64_t first,
+                                              int64_t second)
 {
     const struct claret_tensor *y = claret_emit_tensor(emit, large);
     const int64_t *of_x = claret_emit_tensor(emit, small)->shape.dim, *of_y = y->shape.dim;
@@ -61,18 +69,25 @@ static void emit_images(struct claret_emit *emit, const struct claret_node *node
     claret_kernel_range3(call, out[3] * inner, out[2], of_y[0] * of_y[1] / inner, 64);
     claret_emit_cost(emit, 0,
                      4.0 * (double)(of_y[0] * of_y[1]) * (double)(of_x[2] * of_x[3] + of_y[2] * of_y[3]));
+    return call;
 }
 
 static void upsample_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_images(emit, node, "upsample_nearest", node->in[0], node->out[0], node->attr[0].i[0],
-                node->attr[0].i[1]);
+    const struct claret_attr *attr = node->attr;
+    struct claret_kernel_call *call =
+        emit_images(emit, node, attr[MODE].i[0] ? "upsample_bilinear" : "upsample_nearest", node->in[0],
+                    node->out[0], attr[SCALE].i[0], attr[SCALE].i[1]);
+    claret_kernel_define(call, "ALIGN", attr[ALIGN].i[0]);
 }
 
 static void upsample_dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    emit_images(emit, node, "upsample_nearest_dx", node->out[0], node->in[0], node->attr[0].i[0],
-                node->attr[0].i[1]);
+    const struct claret_attr *attr = node->attr;
+    struct claret_kernel_call *call =
+        emit_images(emit, node, attr[MODE].i[0] ? "upsample_bilinear_dx" : "upsample_nearest_dx",
+                    node->out[0], node->in[0], attr[SCALE].i[0], attr[SCALE].i[1]);
+    claret_kernel_define(call, "ALIGN", attr[ALIGN].i[0]);
 }
 
 static void pad_emit(struct claret_emit *emit, const struct claret_node *node)

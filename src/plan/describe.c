@@ -23,14 +23,18 @@ struct table {
     uint64_t training_bytes;
 };
 
+/* A row for each layer, which may have several nodes, one behind the other. */
 static void fill_rows(struct table *table, const struct claret_graph *graph)
 {
-    for (int i = 0; i < graph->node_count; i++) {
+    for (int i = 0, layer = -1; i < graph->node_count; i++) {
         const struct claret_node *node = &graph->nodes[i];
         if (node->layer < 0)
             continue;
-        struct row *row = &table->rows[table->count++];
-        row->name = node->name;
+        table->count += node->layer != layer;
+        layer = node->layer;
+        struct row *row = &table->rows[table->count - 1];
+        int64_t before = row->params;
+        row->name = graph->spec->layers[node->layer].name;
         row->op = graph->spec->layers[node->layer].schema->name;
         claret_shape_format(&graph->tensors[node->out[0]].shape, 1, row->shape);
         for (int j = 0; j < node->in_count; j++) {
@@ -41,10 +45,11 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
             table->frozen += in->frozen ? claret_shape_count(&in->shape) : 0;
         }
         if (node->op->multiply_adds)
-            row->multiply_adds = node->op->multiply_adds(node, graph->tensors);
-        table->params += row->params;
-        table->multiply_adds += row->multiply_adds;
+            row->multiply_adds += node->op->multiply_adds(node, graph->tensors);
+        table->params += row->params - before;
     }
+    for (int i = 0; i < table->count; i++)
+        table->multiply_adds += table->rows[i].multiply_adds;
 }
 
 #define UNITS 8 /* of a device nobody named: partial sums are kept for each */

@@ -1,5 +1,6 @@
 /* By PyTorch's formulas: torch.nn's pages, and for the slopes at kinks what its backward gives. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "ref/ref.h"
 
@@ -15,6 +16,18 @@ struct function {
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
+}
+
+static double relu_value(double x, const struct claret_attr *attr)
+{
+    (void)attr;
+    return x < 0 ? 0 : x;
+}
+
+static double relu_slope(double y, const struct claret_attr *attr)
+{
+    (void)attr;
+    return y <= 0 ? 0 : 1;
 }
 
 static double leaky_value(double x, const struct claret_attr *attr)
@@ -127,28 +140,31 @@ static void dx(const struct function *function, bool scale, const struct claret_
     }
 }
 
-#define FUNCTION(name, cuts)                                                                                 \
+#define RUN(name, cuts)                                                                                      \
     static const struct function name##_function = {name##_value, name##_slope, cuts};                       \
     static void name##_run(const struct claret_node *node, const struct claret_tensor *tensors,              \
                            const double *const *in, double *const *out)                                      \
     {                                                                                                        \
         forward(&name##_function, false, node, tensors, in, out);                                            \
     }                                                                                                        \
-    static void name##_scale(const struct claret_node *node, const struct claret_tensor *tensors,            \
-                             const double *const *in, double *const *out)                                    \
-    {                                                                                                        \
-        forward(&name##_function, true, node, tensors, in, out);                                             \
-    }                                                                                                        \
     static void name##_dx(const struct claret_node *node, const struct claret_tensor *tensors,               \
                           const double *const *in, double *const *out)                                       \
     {                                                                                                        \
         dx(&name##_function, false, node, tensors, in, out);                                                 \
+    }
+#define FUNCTION(name, cuts)                                                                                 \
+    RUN(name, cuts)                                                                                          \
+    static void name##_scale(const struct claret_node *node, const struct claret_tensor *tensors,            \
+                             const double *const *in, double *const *out)                                    \
+    {                                                                                                        \
+        forward(&name##_function, true, node, tensors, in, out);                                             \
     }                                                                                                        \
     static void name##_dx_scale(const struct claret_node *node, const struct claret_tensor *tensors,         \
                                 const double *const *in, double *const *out)                                 \
     {                                                                                                        \
         dx(&name##_function, true, node, tensors, in, out);                                                  \
     }
+RUN(relu, true)
 FUNCTION(leaky, false)
 FUNCTION(relu6, true)
 FUNCTION(sigmoid, false)
@@ -162,6 +178,32 @@ FUNCTION(hardswish, true)
     {                                                                                                        \
         op "_dx", name##_dx, name##_dx_scale                                                                 \
     }
-const struct claret_ref claret_ref_activation[] = {
-    BOTH("leaky_relu", leaky), BOTH("relu6", relu6), BOTH("sigmoid", sigmoid),     BOTH("tanh", tanh),
-    BOTH("gelu", gelu),        BOTH("silu", silu),   BOTH("hardswish", hardswish), {.op = NULL}};
+const struct claret_ref claret_ref_activation[] = {{"relu", relu_run, claret_ref_exact},
+                                                   {"relu_dx", relu_dx, claret_ref_exact},
+                                                   BOTH("leaky_relu", leaky),
+                                                   BOTH("relu6", relu6),
+                                                   BOTH("sigmoid", sigmoid),
+                                                   BOTH("tanh", tanh),
+                                                   BOTH("gelu", gelu),
+                                                   BOTH("silu", silu),
+                                                   BOTH("hardswish", hardswish),
+                                                   {.op = NULL}};
+
+/* ---- fused with others ---- */
+
+void claret_ref_cut(const struct claret_node *node, const struct claret_tensor *tensors, double *const *out)
+{
+    int64_t count = claret_shape_count(&tensors[node->out[0]].shape);
+    for (int64_t i = 0; i < count; i++)
+        out[0][i] = out[0][i] < 0 ? 0 : out[0][i];
+}
+
+double *claret_ref_masked(const struct claret_node *node, const struct claret_tensor *tensors, int dy,
+                          const double *const *in)
+{
+    int64_t count = claret_shape_count(&tensors[node->in[dy]].shape);
+    double *result = malloc(((size_t)count + 1) * sizeof *result);
+    for (int64_t i = 0; result && i < count; i++)
+        result[i] = node->in_count > 2 && in[2][i] <= 0 ? 0 : in[dy][i];
+    return result;
+}

@@ -44,6 +44,8 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
     char reason[128];
     bool vectors = claret_vector_device(device, reason), tiles = claret_tile_unasked(device);
     bool fuse = !options->no_fuse && (vectors || tiles);
+    struct claret_loss loss = {.kind = CLARET_LOSS_CROSS_ENTROPY};
+    (void)claret_loss_init(options, &loss); /* claret_options_check() has seen to it */
     return (struct claret_graph_options){.batch = batch,
                                          .training = training,
                                          .f32_images = f32_images,
@@ -52,6 +54,7 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
                                          .optimizer = claret_optimizer_of(options),
+                                         .loss = loss,
                                          .clip_norm = options->clip_norm,
                                          .clip_value = options->clip_value,
                                          .accumulate = options->accumulate > 1,

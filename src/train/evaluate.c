@@ -11,23 +11,21 @@
 struct claret_result {
     int classes;
     size_t count, correct;
-    double loss, seconds;
-    size_t *confusion; /* (classes, classes): label, predicted */
+    double loss, weight, seconds; /* the loss is a mean by such weights */
+    size_t *confusion;            /* (classes, classes): label, predicted */
 };
 
 /* One image. A NaN among the logits makes the loss NaN. */
-static void judge(struct claret_result *result, const float *logits /* (classes) */, int32_t label)
+static void judge(const struct claret_criterion *criterion, struct claret_result *result,
+                  const float *logits /* (classes) */, int32_t label)
 {
     int best = 0;
-    double largest = logits[0], sum = 0;
+    double weight;
     for (int i = 1; i < result->classes; i++)
-        if (logits[i] > logits[best]) {
+        if (logits[i] > logits[best])
             best = i;
-            largest = logits[i];
-        }
-    for (int i = 0; i < result->classes; i++)
-        sum += exp(logits[i] - largest);
-    result->loss += log(sum) + largest - logits[label];
+    result->loss += claret_criterion_part(criterion, logits, label, &weight);
+    result->weight += weight;
     result->confusion[(size_t)label * (size_t)result->classes + (size_t)best]++;
     result->correct += best == label;
 }
@@ -92,7 +90,8 @@ static enum claret_status run_batches(struct claret_session *session, const stru
         CLARET_TRY(claret_pool_read(session->pool, place->buffer, place->offset,
                                     count * (size_t)result->classes * sizeof *logits, logits));
         for (size_t i = 0; i < count; i++)
-            judge(result, logits + i * (size_t)result->classes, dataset->labels[first + i]);
+            judge(&session->criterion, result, logits + i * (size_t)result->classes,
+                  dataset->labels[first + i]);
         if (session->stop)
             return claret_fail(CLARET_STOPPED, "evaluation was stopped after %zu images", first + count);
     }
@@ -138,7 +137,8 @@ enum claret_status claret_session_evaluate(struct claret_session *session,
     double start = claret_clock();
     CLARET_GOTO(fail, run(session, dataset, result, logits));
     result->seconds = claret_clock() - start;
-    result->loss /= (double)dataset->count;
+    if (result->weight != 0) /* weights of 0 alone give 0, as in training */
+        result->loss /= result->weight;
     if (!isfinite(result->loss)) {
         status = claret_fail(CLARET_NOT_FINITE,
                              "the loss over the test is not finite: look at the weights and at the data");

@@ -1,6 +1,7 @@
 /* A session's options: one table drives defaults, parsing, ranges and names. */
 #include "train/options.h"
 #include "train/keeping.h"
+#include "train/loss.h"
 #include "train/schedule.h"
 #include "train/validation.h"
 
@@ -208,6 +209,8 @@ enum claret_status claret_options_check(const struct claret_options *options)
         return claret_fail(CLARET_INVALID,
                            "reset names what is not taken from the weights of init, and there are "
                            "none");
+    struct claret_loss loss;
+    CLARET_TRY(claret_loss_init(options, &loss));
     struct claret_keeping keeping;
     CLARET_TRY(claret_keeping_init(options, NULL, &keeping));
     struct claret_validation validation;

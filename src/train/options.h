@@ -41,6 +41,9 @@
     X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
     X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \
     X("early-stopping", early_stopping, INT, "0", 0, 1 << 30)                                                \
+    X("loss", loss, TEXT, "cross_entropy", 0, 0)                                                             \
+    X("label-smoothing", label_smoothing, REAL, "0", 0, 1)                                                   \
+    X("class-weights", class_weights, TEXT, "", 0, 0)                                                        \
     X("optimizer", optimizer, TEXT, "sgd", 0, 0)                                                             \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \

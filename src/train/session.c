@@ -74,6 +74,16 @@ static enum claret_status write_table(struct claret_session *session, const stru
     return status;
 }
 
+static enum claret_status write_class_weights(struct claret_session *session)
+{
+    const struct claret_engine *train = &session->train;
+    if (!train->graph || train->graph->class_weights < 0)
+        return CLARET_OK;
+    const struct claret_place *place = &train->plan->places[train->graph->class_weights];
+    return claret_pool_write(session->pool, place->buffer, place->offset, place->bytes,
+                             session->criterion.weights);
+}
+
 /* Ready to run without anything left to compile; with nothing in the pool yet. */
 static enum claret_status make_ready(struct claret_session *session, struct claret_engine *engine)
 {
@@ -89,6 +99,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     struct claret_augment augment;
     CLARET_TRY(check_dataset(session->network, dataset));
     CLARET_TRY(claret_options_augment(session->options, &augment));
+    CLARET_TRY(claret_criterion_init(session->options, dataset, training, &session->criterion));
     if (training) {
         CLARET_TRY(claret_augment_check(&augment, dataset));
         CLARET_TRY(claret_schedule_fits(session->options, dataset->count));
@@ -100,6 +111,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(make_pool(session));
     CLARET_TRY(make_ready(session, training ? &session->train : &session->eval));
     CLARET_TRY(write_table(session, dataset));
+    CLARET_TRY(write_class_weights(session));
     CLARET_TRY(claret_session_list_weights(session));
     session->reset_loss = true;
     return claret_session_first_weights(session);
@@ -144,6 +156,7 @@ void claret_session_destroy(struct claret_session *session)
         free(session->flight[i].memory);
     claret_network_destroy(session->network);
     claret_choices_finish(&session->choices);
+    claret_criterion_finish(&session->criterion);
     claret_options_destroy(session->options);
     free(session->weights);
     free(session);

@@ -10,6 +10,7 @@
 #include "op/update.h"
 #include "rt/rt.h"
 #include "train/choices.h"
+#include "train/loss.h"
 #include "train/options.h"
 
 /* A graph planned and made ready at one batch size. */
@@ -55,6 +56,7 @@ struct claret_weights_list;
 struct claret_session {
     struct claret_options *options;
     struct claret_optimizer optimizer;
+    struct claret_criterion criterion;
     struct claret_network *network;
     struct claret_choices choices;
     struct claret_rt *rt;

@@ -378,6 +378,22 @@ class Networks(harness.Case):
         names = [name for name, *_ in self.network.parameters(net)]
         self.assertEqual(names, ["one.a.weight", "max.weight", "max.bias"])
 
+    def test_newer_layers(self):
+        net = self.load("""\
+            input 3 8 6
+            group_norm num_groups=3 affine=false
+            t = conv_transpose2d out_channels=4 kernel_size=2 stride=2 groups=1
+            layer_norm bias=false
+            g = group_norm num_groups=2
+            upsample scale_factor=2,1 mode=bilinear
+            flatten
+            linear out_features=2
+            """)
+        shapes = {name: shape for name, _, shape, _, _ in self.network.parameters(net)}
+        self.assertEqual(shapes, {"t.weight": [3, 4, 2, 2], "t.bias": [4], "layer_norm1.weight": [4, 16, 12], "g.weight": [4],
+                                  "g.bias": [4], "linear1.weight": [2, 1536], "linear1.bias": [2]})
+        self.assertEqual(net["layers"][4]["mode"], "bilinear")
+
     def test_dropout(self):
         text = "input 1 4 4\ndropout p=0.5 # half\nlast.drop = dropout\n# dropout p=1\nflatten\n"
         self.assertEqual(self.network.without_dropout(text),

@@ -102,6 +102,30 @@ class Stdout(harness.Case):
         doubled = self.run_claret(*TRAIN, "--lr", "0.02").out
         self.assertEqual(self.weights_line(same)[1], self.weights_line(doubled)[1])
 
+    def test_losses(self):
+        plain = self.weights_line(self.run_claret(*TRAIN, "-o", "plain").out)
+        for args in (("--label-smoothing", "0.1"), ("--class-weights", "balanced", "--limit-train", "199"),
+                     ("--loss", "mse"), ("--loss", "bce")):
+            trained = self.run_claret(*TRAIN, *args, "--overwrite", "-o", "other")
+            path, digest = self.weights_line(trained.out)
+            self.assertNotEqual(digest, plain[1], args)
+            # the test after a training is by its loss
+            tests = ("--data", "shapes", "--limit-test", "100", "--weights", path)
+            said = re.search(r"Test loss: (\d\.\d{4})", trained.out).group(1)
+            if "balanced" not in args:
+                self.assertIn(f"Test loss: {said} ", self.run_claret("eval", *tests, *args).out)
+                self.assertNotIn(f"Test loss: {said} ", self.run_claret("eval", *tests).out)
+
+    def test_losses_that_cannot_be(self):
+        for args, says in ((("--loss", "hinge"), "cross_entropy"), (("--loss", "mse", "--label-smoothing", "0.1"), "mse"),
+                           (("--label-smoothing", "2"), "0 to 1"), (("--class-weights", "1,2"), "10 classes"),
+                           (("--class-weights", "1,x"), "'x'"), (("--class-weights", "balanced", "--limit-train", "5"),
+                                                                 "no training image")):
+            self.refused(*TRAIN, *args, code=2, says=says)
+        self.run_claret(*TRAIN, "-o", "weighed")
+        self.refused("eval", "--data", "shapes", "--weights", "weighed/weights.safetensors", "--class-weights", "balanced",
+                     code=2, says="numbers")
+
     def test_schedules_that_cannot_be(self):
         for args, says in ((("--lr-schedule", "cosin"), "cosine"), (("--lr-schedule", "step"), "lr-step"),
                            (("--lr-schedule", "multistep", "--lr-milestones", "5,3"), "above 5"),

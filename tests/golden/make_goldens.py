@@ -61,6 +61,23 @@ fc = linear out_features=5
 """
 
 
+LAYERS = """\
+# Norms of single images, a transposed convolution, upsampling both ways.
+input 3 12 10
+first = conv2d out_channels=8 kernel_size=3 stride=2 padding=1
+norm1 = group_norm num_groups=4
+relu
+up = conv_transpose2d out_channels=6 kernel_size=3 stride=2 padding=1 output_padding=1
+norm2 = layer_norm
+relu
+upsample scale_factor=2 mode=bilinear
+second = conv2d out_channels=5 kernel_size=3 stride=3
+upsample scale_factor=1,2 mode=bilinear align_corners=true
+flatten
+out = linear out_features=7
+"""
+
+
 class SimpleCNN(nn.Module):
     def __init__(self):
         super().__init__()
@@ -101,6 +118,23 @@ class Normed(nn.Module):
         return self.fc(x.flatten(1))
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm1 = nn.GroupNorm(4, 8)
+        self.up = nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, output_padding=1)
+        self.norm2 = nn.LayerNorm((6, 12, 10))
+        self.second = nn.Conv2d(6, 5, 3, stride=3)
+        self.out = nn.Linear(5 * 8 * 12, 7)
+
+    def forward(self, x):
+        x = torch.relu(self.norm2(self.up(torch.relu(self.norm1(self.first(x))))))
+        x = nn.functional.interpolate(x, scale_factor=2, mode="bilinear")
+        x = nn.functional.interpolate(self.second(x), scale_factor=(1, 2), mode="bilinear", align_corners=True)
+        return self.out(x.flatten(1))
+
+
 GOLDENS = {
     "simplecnn": (SimpleCNN, SIMPLECNN, (64, 3, 32, 32), 10,
                   dict(batch=4, lr=0.001, momentum=0.9, weight_decay=0.0, dampening=0.0, nesterov=False, steps=200)),
@@ -113,6 +147,12 @@ GOLDENS = {
               dict(batch=5, optimizer="adamw", lr=0.003, beta1=0.8, beta2=0.99, eps=1e-6, weight_decay=0.1, steps=50)),
     "rmsprop": (Deeper, DEEPER, (22, 3, 19, 17), 7,
                 dict(batch=5, optimizer="rmsprop", lr=0.0005, alpha=0.9, eps=1e-4, momentum=0.5, centered=True, steps=50)),
+    "smoothing": (Deeper, DEEPER, (22, 3, 19, 17), 7,
+                  dict(batch=5, lr=0.02, momentum=0.9, label_smoothing=0.1,
+                       class_weights=[0.5, 2.0, 1.0, 0.0, 1.25, 3.0, 0.75], steps=40)),
+    "layers": (Layers, LAYERS, (22, 3, 12, 10), 7, dict(batch=5, lr=0.002, momentum=0.9, weight_decay=0.002, steps=30)),
+    "mse": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="mse", lr=0.1, momentum=0.9, steps=40)),
+    "bce": (Deeper, DEEPER, (22, 3, 19, 17), 7, dict(batch=5, loss="bce", lr=0.1, momentum=0.9, steps=40)),
     # Half of a layer frozen, and all that is below what is trained.
     "frozen": (Normed, NORMED, (22, 3, 13, 11), 5,
                dict(batch=5, lr=0.003, momentum=0.9, weight_decay=0.01, freeze="stem,norm,norm2.weight,second.bias,fc.bias",
@@ -137,7 +177,18 @@ GOLDENS = {
 }
 # What of the settings an optimizer takes; nothing is named like PyTorch's `betas`.
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "ema", "lr_for", "no_decay_norm_bias", "freeze", "accumulate", "clip_norm", "clip_value")
+OTHERS = ("batch", "optimizer", "steps", "beta1", "beta2", "loss", "label_smoothing", "class_weights", "ema",
+          "lr_for", "no_decay_norm_bias", "freeze", "accumulate", "clip_norm", "clip_value")
+
+
+def criterion(settings, classes, dtype):
+    """The loss of (outputs, labels)."""
+    if "loss" not in settings:
+        weights = settings.get("class_weights")
+        return nn.CrossEntropyLoss(weight=weights and torch.tensor(weights, dtype=dtype),
+                                   label_smoothing=settings.get("label_smoothing", 0.0))
+    loss = {"mse": nn.MSELoss, "bce": nn.BCEWithLogitsLoss}[settings["loss"]]()
+    return lambda outputs, labels: loss(outputs, nn.functional.one_hot(labels, classes).to(dtype))
 
 
 def matches(patterns, name):
@@ -186,7 +237,7 @@ def clip(parameters, settings):
         nn.utils.clip_grad_value_(parameters, settings["clip_value"])
 
 
-def train(model, images, labels, settings, dtype):
+def train(model, images, labels, classes, settings, dtype):
     """The losses; `model` is trained in place."""
     model.to(dtype)
     # What torchvision's ToTensor and Normalize(0.5, 0.5) compute, rounded in the same places.
@@ -200,10 +251,11 @@ def train(model, images, labels, settings, dtype):
     optimizer = OPTIMIZERS[settings.get("optimizer", "sgd")](groups(model, settings), **arguments)
     if "ema" in settings:
         model.averages = [AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(settings["ema"]))]
+    loss_of = criterion(settings, classes, dtype)
     losses, at, gathered = [], 0, []
     for _ in range(settings["steps"]):
         end = min(at + settings["batch"], len(images))
-        loss = nn.functional.cross_entropy(model(inputs[at:end]), labels[at:end])
+        loss = loss_of(model(inputs[at:end]), labels[at:end])
         # By images where there are several batches, so that a short one counts as it should.
         (loss * (end - at) if "accumulate" in settings else loss).backward()
         losses.append(loss.item())
@@ -228,7 +280,7 @@ def make(name, verify):
     init = {key: value.clone() for key, value in model.state_dict().items()}
     images, labels = draw(shape, classes, seed=7)
     clip.share = []
-    losses = train(model, images, labels, settings, torch.float32)
+    losses = train(model, images, labels, classes, settings, torch.float32)
     if clip.share:
         print(f"{name}: clipped in {sum(clip.share) / len(clip.share):.0%}")
     final = model.state_dict()
@@ -252,7 +304,7 @@ def make(name, verify):
     if verify:
         exact = kind()
         exact.load_state_dict(init)
-        exact_losses = train(exact, images, labels, settings, torch.float64)
+        exact_losses = train(exact, images, labels, classes, settings, torch.float64)
         loss_error = ((losses - exact_losses).abs() / exact_losses.abs()).max()
         weight_error = max((final[key] - value).abs().max() for key, value in exact.state_dict().items())
         print(f"  float64: losses within {loss_error:.1e} relative, weights within {weight_error:.1e}")

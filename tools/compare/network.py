@@ -12,7 +12,7 @@ import subprocess
 
 ACTIVATIONS = ("relu", "relu6", "sigmoid", "tanh", "silu")
 OPS = ("conv2d", "batch_norm2d", "linear", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "flatten", "add", "mul",
-       "concat", "dropout", *ACTIVATIONS)
+       "concat", "dropout", "conv_transpose2d", "group_norm", "layer_norm", "upsample", *ACTIVATIONS)
 
 
 class NetworkError(Exception):
@@ -62,7 +62,17 @@ def parameters(network):
             result += [(name + ".running_mean", "F32", channels, 0, 0), (name + ".running_var", "F32", channels, 1, 0),
                        (name + ".num_batches_tracked", "I64", [], 0, 0)]
             continue
-        if layer["op"] == "conv2d":
+        if layer["op"] in ("group_norm", "layer_norm"):
+            shape = layer["in"][:1] if layer["op"] == "group_norm" else layer["in"]
+            if layer.get("affine", layer.get("elementwise_affine")):
+                result.append((name + ".weight", "F32", shape, 1, 0))
+                if layer.get("bias", True):
+                    result.append((name + ".bias", "F32", shape, 0, 0))
+            continue
+        biases = layer["shape"][:1]
+        if layer["op"] == "conv_transpose2d":
+            shape = [layer["in"][0], layer["out_channels"] // layer["groups"], *layer["kernel_size"]]
+        elif layer["op"] == "conv2d":
             shape = [layer["out_channels"], layer["in"][0] // layer["groups"], *layer["kernel_size"]]
         elif layer["op"] == "linear":
             shape = [layer["out_features"], layer["in"][0]]
@@ -71,5 +81,5 @@ def parameters(network):
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         result.append((name + ".weight", "F32", shape, 0, bound))
         if layer["bias"]:
-            result.append((name + ".bias", "F32", shape[:1], 0, bound))
+            result.append((name + ".bias", "F32", biases, 0, bound))
     return result

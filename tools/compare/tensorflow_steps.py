@@ -108,6 +108,8 @@ class Training:
             return self.normalise(layer, x)
         if op == "flatten":
             return tf.reshape(x, [x.shape[0], -1])
+        if op in ("conv_transpose2d", "group_norm", "layer_norm", "upsample"):
+            raise NotImplementedError(f"{name}: {op}")
         if op == "adaptive_avg_pool2d":
             return tf.reduce_mean(x, [1, 2], keepdims=True)
         if op == "max_pool2d":

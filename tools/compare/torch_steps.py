@@ -43,6 +43,17 @@ def module(layer):
                          layer["dilation"], layer["groups"], layer["bias"])
     if op == "batch_norm2d":
         return nn.BatchNorm2d(layer["in"][0], layer["eps"], layer["momentum"], layer["affine"])
+    if op == "conv_transpose2d":
+        return nn.ConvTranspose2d(layer["in"][0], layer["out_channels"], layer["kernel_size"], layer["stride"],
+                                  layer["padding"], layer["output_padding"], layer["groups"], layer["bias"],
+                                  layer["dilation"])
+    if op == "group_norm":
+        return nn.GroupNorm(layer["num_groups"], layer["in"][0], layer["eps"], layer["affine"])
+    if op == "layer_norm":
+        return nn.LayerNorm(layer["in"], layer["eps"], layer["elementwise_affine"], layer["bias"])
+    if op == "upsample":
+        return nn.Upsample(scale_factor=tuple(layer["scale_factor"]), mode=layer["mode"],
+                           align_corners=layer["align_corners"] if layer["mode"] == "bilinear" else None)
     if op == "max_pool2d":
         return nn.MaxPool2d(layer["kernel_size"], layer["stride"], layer["padding"])
     if op == "avg_pool2d":

@@ -1,5 +1,5 @@
-#ifndef CLARET_OP_RELU_H
-#define CLARET_OP_RELU_H
+#ifndef CLARET_OP_ACTIVATION_H
+#define CLARET_OP_ACTIVATION_H
 
 #include "op/op.h"
 
