@@ -19,6 +19,9 @@
 #define HEADER_SEED 5
 #define HEADER_MEAN_SCALE 7
 #define HEADER_SQUARE_SCALE 8
+#define HEADER_MORE 9
+#define HEADER_WEIGHT 10
+#define HEADER_MOMENTUM 11
 
 /* What the slot's header says goes into the step's words. */
 void take_header(__global const uint *header, __global uint *step);
@@ -35,6 +38,9 @@ void take_header(__global const uint *header, __global uint *step)
     }
     step[STEP_MEAN_SCALE] = header[HEADER_MEAN_SCALE];
     step[STEP_SQUARE_SCALE] = header[HEADER_SQUARE_SCALE];
+    step[STEP_MORE] = header[HEADER_MORE];
+    step[STEP_WEIGHT] = header[HEADER_WEIGHT];
+    step[STEP_MOMENTUM] = header[HEADER_MOMENTUM];
 }
 
 /* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */

@@ -31,6 +31,9 @@ static void fill_step(const struct op_inputs *inputs, const struct claret_node *
     step[CLARET_STEP_FIRST] = node->update && claret_rng_below(inputs->rng, 3) == 0;
     step[CLARET_STEP_MEAN_SCALE] = 1.5;
     step[CLARET_STEP_SQUARE_SCALE] = 1.25;
+    step[CLARET_STEP_MORE] = claret_rng_below(inputs->rng, 3) == 0;
+    step[CLARET_STEP_MOMENTUM] = 0.75;
+    step[CLARET_STEP_WEIGHT] = claret_rng_below(inputs->rng, 2) ? 1 : 0.375;
 }
 
 /* Ops that have kinks, or what else there is to see, beyond -1 and 1. */

@@ -19,6 +19,7 @@
 
 #include <claret/claret.h>
 
+#include "scratch.h"
 #include "train/engine.h"
 #include "train/weights.h"
 
@@ -101,6 +102,13 @@ static void set_options(struct claret_options *options, const struct golden *gol
                  {"eps", "eps"},
                  {"alpha", "alpha"},
                  {"centered", "centered"},
+                 {"freeze", "freeze"},
+                 {"lr-for", "lr_for"},
+                 {"no-decay-norm-bias", "no_decay_norm_bias"},
+                 {"ema", "ema"},
+                 {"accumulate", "accumulate"},
+                 {"clip-norm", "clip_norm"},
+                 {"clip-value", "clip_value"},
                  {"loss", "loss"},
                  {"label-smoothing", "label_smoothing"},
                  {"class-weights", "class_weights"}};
@@ -248,6 +256,33 @@ static void compare_final(struct golden *golden)
     print_message("final weights within %.1e\n", worst);
 }
 
+/* What is saved is the average of the weights. */
+static void compare_average(struct golden *golden)
+{
+    double limit = number(golden, "weight_limit"), worst = 0;
+    const char *path = scratch("average");
+    char name[128];
+
+    check(claret_session_save(golden->session, path, NULL));
+    for (size_t i = 0; i < claret_session_parameters(golden->session); i++) {
+        size_t count = parameter(golden, i, "ema", name), saved;
+        float *expected = tensor(golden, name, count), *values;
+
+        check(claret_weights_read(path, name + 4, &values, &saved));
+        assert_true(saved == count);
+        for (size_t j = 0; j < count; j++) {
+            double error = fabs((double)values[j] - expected[j]);
+
+            if (!(error <= limit))
+                fail_msg("%s[%zu]: %.9g, PyTorch's is %.9g", name, j, values[j], expected[j]);
+            worst = error > worst ? error : worst;
+        }
+        free(values);
+        free(expected);
+    }
+    print_message("their average within %.1e\n", worst);
+}
+
 static void run_golden(const char *name)
 {
     struct golden golden;
@@ -257,6 +292,8 @@ static void run_golden(const char *name)
     steps = step_limit && (size_t)step_limit < golden.steps ? (size_t)step_limit : golden.steps;
     write_initial(&golden);
     compare_losses(&golden, steps);
+    if (steps == golden.steps && json_object_get(golden.settings, "ema"))
+        compare_average(&golden); /* and leaves the weights as they are */
     if (steps == golden.steps)
         compare_final(&golden);
     close_golden(&golden);
@@ -324,6 +361,51 @@ static void rmsprop(void **state)
 {
     (void)state;
     run_golden("rmsprop");
+}
+
+/* Batch norm, whose statistics go on where it is frozen. */
+static void frozen(void **state)
+{
+    (void)state;
+    run_golden("frozen");
+    run_tiles("frozen", 25);
+}
+
+static void clip_norm(void **state)
+{
+    (void)state;
+    run_golden("clip_norm");
+}
+
+static void clip_value(void **state)
+{
+    (void)state;
+    run_golden("clip_value");
+}
+
+static void accumulate(void **state)
+{
+    (void)state;
+    run_golden("accumulate");
+}
+
+static void groups(void **state)
+{
+    (void)state;
+    run_golden("groups");
+    run_tiles("groups", 40);
+}
+
+static void everything(void **state)
+{
+    (void)state;
+    run_golden("everything");
+}
+
+static void ema(void **state)
+{
+    (void)state;
+    run_golden("ema");
 }
 
 /* Cross-entropy with smoothed labels and weighted classes; the other losses. */
@@ -396,6 +478,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(layers),
         cmocka_unit_test(layers_tiles),
         cmocka_unit_test(bce),
+        cmocka_unit_test(ema),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(everything),
+        cmocka_unit_test(accumulate),
+        cmocka_unit_test(frozen),
+        cmocka_unit_test(clip_norm),
+        cmocka_unit_test(clip_value),
     };
 
     if (argc > 1) {
@@ -417,5 +506,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "SKIPPED: no usable OpenCL device\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -267,7 +267,7 @@ static bool is_last(enum fusion fusion)
 
 static bool open_case(struct op_test *test, int index, enum fusion fusion)
 {
-    /* The optimizer's settings and the images' type change from case to case. */
+    /* The optimizer's settings, what else the update does, and the images' type change from case to case. */
     static const struct claret_optimizer kinds[8] = {
         {.momentum = 0.9},
         {.weight_decay = 0.01},
@@ -278,6 +278,7 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
         {.kind = CLARET_OPTIMIZER_ADAMW, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3},
         {.kind = CLARET_OPTIMIZER_RMSPROP, .weight_decay = 0.01, .alpha = 0.9, .eps = 1e-3}};
     const bool update = fusion == FUSED_UPDATE || fusion == TILES_UPDATE;
+    const int kind = index % 8;
     const struct claret_graph_options options = {.training = !test->evaluation,
                                                  .input_grad = !update && !test->evaluation,
                                                  .fuse = fusion >= FUSED,
@@ -285,7 +286,14 @@ static bool open_case(struct op_test *test, int index, enum fusion fusion)
                                                  .fuse_update = update,
                                                  .channels_last = is_last(fusion),
                                                  .f32_images = index % 3 == 0,
-                                                 .optimizer = kinds[index % 8]};
+                                                 .lr_for = kind % 4 ? "" : "*=0.03",
+                                                 .lr = 0.05,
+                                                 .no_decay_norm_bias = kind == 6,
+                                                 .ema = kind == 2 ? 0.75 : 0,
+                                                 .accumulate = (kind == 2 || kind == 5) && !update,
+                                                 .clip_norm = kind == 1 && !update ? 0.5 : 0,
+                                                 .clip_value = kind == 3 && !update ? 0.25 : 0,
+                                                 .optimizer = kinds[kind]};
     claret_error_clear();
     if (claret_op_case_graph(test->row, &options, &test->spec, &test->graph) != CLARET_OK)
         return false;

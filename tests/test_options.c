@@ -244,11 +244,14 @@ static void refusals(void **state)
     (void)state;
     set(options, "out", "used");
     run = make_run(options);
-    claret_run_destroy(run); /* without finish: no log */
-    assert_false(is_there("used/log.csv"));
+    claret_run_destroy(run); /* without finish: nothing stays */
+    assert_false(is_there("used"));
+    run = make_run(options);
+    assert_int_equal(claret_run_finish(run), CLARET_OK);
+    claret_run_destroy(run);
     assert_int_equal(claret_run_check(options, network), CLARET_INVALID);
     assert_int_equal(claret_run_create(options, network, &run), CLARET_INVALID);
-    assert_non_null(strstr(claret_error(), "config.ini"));
+    assert_non_null(strstr(claret_error(), "log.csv"));
     set(options, "overwrite", "true");
     assert_int_equal(claret_file_write("used/log.csv", "old", 3), CLARET_OK);
     run = make_run(options);

@@ -182,6 +182,7 @@ static void test_sgd(void **state)
         const struct claret_node *node = node_of(&net, "update");
         double *step = net.values->at[net.graph->step];
         step[CLARET_STEP_LR] = 0.5;
+        step[CLARET_STEP_MOMENTUM] = want[i].momentum;
         step[CLARET_STEP_FIRST] = 1;
         set(&net, net.graph->params[0], (double[]){2});
         set(&net, net.graph->grads[0], (double[]){3});
@@ -228,6 +229,7 @@ static void test_adaptive(void **state)
         const struct claret_node *node = node_of(&net, "update");
         double *step = net.values->at[net.graph->step], want = 2;
         step[CLARET_STEP_LR] = 0.5;
+        step[CLARET_STEP_MOMENTUM] = (double)claret_optimizer_momentum(&options.optimizer);
         set(&net, net.graph->params[0], (double[]){2});
         for (uint64_t t = 1; t <= 2; t++) {
             float mean, square;

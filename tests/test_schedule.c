@@ -23,7 +23,22 @@ static struct claret_options *options_of(const char *const pairs[][2])
     return options;
 }
 
-static void check_row(json_t *row, double lr)
+/* Each time's; a golden without them has none that change. */
+static void check_momenta(const json_t *row, const struct claret_schedule *schedule, double own,
+                          int64_t total)
+{
+    const json_t *momenta = json_object_get(row, "momenta");
+    for (int64_t at = 0; at < total; at++) {
+        double want = momenta ? json_real_value(json_array_get(momenta, (size_t)at)) : own;
+        double got = claret_schedule_momentum(schedule, own, at, total);
+        if (!(fabs(got - want) <= 1e-9))
+            fail_msg("time %lld of %lld: momentum %.12g, PyTorch has %.12g", (long long)at, (long long)total,
+                     got, want);
+        assert_true(claret_schedule_momentum(schedule, 0, at, total) == 0);
+    }
+}
+
+static void check_row(json_t *row, double lr, double momentum)
 {
     struct claret_options *options = options_of(NULL);
     struct claret_schedule schedule;
@@ -45,6 +60,7 @@ static void check_row(json_t *row, double lr)
             fail_msg("%s, time %lld of %lld: %.12g, PyTorch has %.12g", options->lr_schedule, (long long)at,
                      (long long)total, got, want);
     }
+    check_momenta(row, &schedule, momentum, total);
     claret_options_destroy(options);
 }
 
@@ -57,7 +73,8 @@ static void test_as_pytorch(void **state)
     assert_non_null(golden);
     assert_true(json_array_size(json_object_get(golden, "rows")) > 5);
     json_array_foreach(json_object_get(golden, "rows"), index, row)
-        check_row(row, json_real_value(json_object_get(golden, "lr")));
+        check_row(row, json_real_value(json_object_get(golden, "lr")),
+                  json_real_value(json_object_get(golden, "momentum")));
     json_decref(golden);
 }
 

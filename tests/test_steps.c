@@ -29,8 +29,9 @@ struct whole {
     struct claret_values *values; /* of the reference */
     struct claret_plan *plan;
     struct claret_pool *pool;
-    double *images; /* (STEPS, N, C, H, W) as the network sees them */
-    double *labels; /* (STEPS, N) */
+    double *images;  /* (STEPS, N, C, H, W) as the network sees them */
+    double *labels;  /* (STEPS, N) */
+    bool accumulate; /* one update, by both steps */
 };
 
 static struct claret_rt *device_rt;
@@ -72,6 +73,15 @@ static int count_of(const struct whole *whole, int step)
     return step + 1 < STEPS ? whole->row->batch : whole->row->batch - whole->row->batch / 3;
 }
 
+/* Of the step's images among those since the last update. */
+static float weight_of(const struct whole *whole, int step)
+{
+    int images = 0;
+    for (int i = whole->accumulate ? 0 : step; i <= step; i++)
+        images += count_of(whole, i);
+    return (float)count_of(whole, step) / (float)images;
+}
+
 /* Fills one slot with float32 images, and keeps what the network will see of it. */
 static void fill_slot(struct whole *whole, int step, unsigned char *stage, struct claret_rng *rng)
 {
@@ -79,7 +89,10 @@ static void fill_slot(struct whole *whole, int step, unsigned char *stage, struc
     int64_t batch = input->shape.dim[0], image = claret_shape_count(&input->shape) / batch;
     const struct claret_stage_header header = {.count = (uint32_t)count_of(whole, step),
                                                .lr = 0.05f,
-                                               .first = step == 0,
+                                               .first = step == 0 || whole->accumulate,
+                                               .more = whole->accumulate && step + 1 < STEPS,
+                                               .weight = weight_of(whole, step),
+                                               .momentum = 0.9f,
                                                .reset_loss = step == 0,
                                                .seed = {SEED_LOW, SEED_HIGH}};
     struct claret_stage_layout layout;
@@ -162,7 +175,10 @@ static double run_reference(struct whole *whole)
         memcpy(whole->values->at[graph->labels], whole->labels + step * batch,
                (size_t)batch * sizeof(double));
         step_words[CLARET_STEP_COUNT] = count_of(whole, step);
-        step_words[CLARET_STEP_FIRST] = step == 0;
+        step_words[CLARET_STEP_FIRST] = step == 0 || whole->accumulate;
+        step_words[CLARET_STEP_MOMENTUM] = (double)0.9f;
+        step_words[CLARET_STEP_MORE] = whole->accumulate && step + 1 < STEPS;
+        step_words[CLARET_STEP_WEIGHT] = (double)weight_of(whole, step);
         step_words[CLARET_STEP_NUMBER] = step;
         step_words[CLARET_STEP_SEED] = SEED_LOW;
         step_words[CLARET_STEP_SEED + 1] = SEED_HIGH;
@@ -222,12 +238,19 @@ static void begin(struct whole *whole, const struct claret_op_case *row, uint32_
                                                  .fuse = as_trained,
                                                  .channels_last = as_trained,
                                                  .f32_images = true,
+                                                 .clip_norm = index % 8 == 1 ? 0.1 : 0,
+                                                 .clip_value = index % 8 == 3 ? 0.01 : 0,
+                                                 .accumulate = index % 8 == 5,
+                                                 .ema = index % 8 == 5 ? 0.75 : 0,
                                                  .optimizer.momentum = 0.9,
                                                  .optimizer.dampening = index % 2 ? 0.25 : 0,
                                                  .optimizer.nesterov = index % 4 == 2,
                                                  .optimizer.weight_decay = index % 3 ? 0 : 0.01};
     struct claret_plan_options plan_options = {.gemm_workspace = claret_rt_gemm_workspace, .user = device_rt};
-    *whole = (struct whole){.row = row, .rt = device_rt, .device = *claret_rt_device(device_rt)};
+    *whole = (struct whole){.row = row,
+                            .rt = device_rt,
+                            .device = *claret_rt_device(device_rt),
+                            .accumulate = options.accumulate};
     claret_error_clear();
     plan_options.device = &whole->device;
     check(whole, claret_op_case_graph(row, &options, &whole->spec, &whole->graph));

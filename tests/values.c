@@ -120,7 +120,8 @@ static bool is_float(const struct claret_values *values, int tensor, int64_t ind
     if (tensor != values->graph->step)
         return tensor_of(values, tensor)->dtype == CLARET_DTYPE_F32;
     return index == CLARET_STEP_LR || index == CLARET_STEP_LOSS_SUM || index == CLARET_STEP_LOSS_LOW ||
-           index == CLARET_STEP_LOSS || index == CLARET_STEP_MEAN_SCALE || index == CLARET_STEP_SQUARE_SCALE;
+           index == CLARET_STEP_LOSS || index == CLARET_STEP_MEAN_SCALE ||
+           index == CLARET_STEP_SQUARE_SCALE || index == CLARET_STEP_WEIGHT || index == CLARET_STEP_MOMENTUM;
 }
 
 /* Where element `index` of (N, C, H, W) lies in memory. */

@@ -112,7 +112,9 @@ static enum claret_status fill_slots(const struct step *step)
     const struct claret_stage_layout *layout = &engine->layout;
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     size_t count = (size_t)engine->batch;
-    struct claret_stage_header header = {.count = (uint32_t)count, .lr = (float)step->args->options->lr};
+    struct claret_stage_header header = {.count = (uint32_t)count,
+                                         .lr = (float)step->args->options->lr,
+                                         .momentum = claret_optimizer_momentum(&step->session->optimizer)};
     unsigned char *slot = calloc(1, layout->slot);
     enum claret_status status = slot ? CLARET_OK : claret_no_memory();
     for (size_t s = 0; status == CLARET_OK && s < (size_t)layout->slots; s++) {

@@ -257,13 +257,14 @@ CLARET_API void claret_network_destroy(struct claret_network *network);
 CLARET_API const char *claret_network_name(const struct claret_network *network);
 /* input[3] gets channels, height, width; *classes the number of logits. */
 CLARET_API void claret_network_shape(const struct claret_network *network, int input[3], int *classes);
-/* The layer table, and about how many bytes of a device training takes at that batch size. `*text` is to be
- * freed by claret_text_free(). */
+/* The layer table, and about how many bytes of a device training takes at that batch size. freeze: as the
+ * option of that name; NULL: nothing is frozen. `*text` is to be freed by claret_text_free(). CLARET_INVALID.
+ */
 CLARET_API enum claret_status claret_network_describe(const struct claret_network *network, int batch_size,
-                                                      char **text);
+                                                      const char *freeze, char **text);
 /* The same as a JSON object. */
 CLARET_API enum claret_status claret_network_describe_json(const struct claret_network *network,
-                                                           int batch_size, char **text);
+                                                           int batch_size, const char *freeze, char **text);
 /* The index-th name of the zoo, NULL past the last. */
 CLARET_API const char *claret_network_zoo(size_t index);
 
@@ -291,7 +292,9 @@ CLARET_API void claret_session_destroy(struct claret_session *session);
 
 /* One training step on images (count, C, H, W) in the dataset's element type, labels (count),
  * 1 <= count <= batch size. `loss` (may be NULL) gets the batch's mean loss, which waits for the
- * step; without it the step is only queued. The arrays are copied before the call returns. */
+ * step; without it the step is only queued. The arrays are copied before the call returns. With the option
+ * accumulate every so many-th call makes the update. With the option ema tests, predictions and saved files
+ * are of the weights' average; reading and writing parameters is of the weights themselves. */
 CLARET_API enum claret_status claret_session_step(struct claret_session *session, const void *images,
                                                   const int32_t *labels, int count, float *loss);
 
@@ -348,6 +351,8 @@ struct claret_run;
 CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
                                                 const struct claret_network *network,
                                                 struct claret_run **run);
+/* Where training came to nothing (no checkpoint, no test, not finished or stopped), config.ini goes again,
+ * and the folder where it was made for the run. */
 CLARET_API void claret_run_destroy(struct claret_run *run);
 CLARET_API const char *claret_run_folder(const struct claret_run *run);
 /* Whether claret_run_create() could make that folder now, without making anything. */

@@ -100,6 +100,9 @@ enum cli_group {
       "start from these weights (safetensors) instead of random ones")                                       \
     X(RESET, "reset", 0, "NAME,...", "reset", T, DATA,                                                       \
       "begin these layers or tensors anew, whatever the --init file has of them (patterns as in a shell)")   \
+    X(FREEZE, "freeze", 0, "NAME,...", "freeze", TS, TRAINING,                                               \
+      "leave these layers or tensors as they are (patterns as in a shell): no gradient is computed below "   \
+      "what is left to train. Running statistics go on, as in PyTorch")                                      \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
     X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TESP, TRAINING, "images in a step")                  \
@@ -123,6 +126,10 @@ enum cli_group {
       "rise to --lr for so long first; the schedule's own time begins then; 0: no warm-up")                  \
     X(LR_WARMUP_FACTOR, "lr-warmup-factor", 0, "X", "lr-warmup-factor", T, TRAINING,                         \
       "of the rate that the warm-up begins with")                                                            \
+    X(NO_CYCLE_MOMENTUM, "no-cycle-momentum", 0, NULL, "no-cycle-momentum", T, TRAINING,                     \
+      "one-cycle: leave the momentum (adam's beta1) as it is, which else goes from 0.95 to 0.85 and back, "  \
+      "as "                                                                                                  \
+      "PyTorch's does")                                                                                      \
     X(LR_PATIENCE, "lr-patience", 0, "N", "lr-patience", T, TRAINING,                                        \
       "plateau: multiply by --lr-gamma after more than N tests without a lower loss (see --val-every)")      \
     X(VAL_EVERY, "val-every", 0, "EPOCHS", "val-every", T, TRAINING,                                         \
@@ -145,6 +152,11 @@ enum cli_group {
     X(MOMENTUM, "momentum", 0, "X", "momentum", T, TRAINING, "sgd, rmsprop (whose own is 0): momentum")      \
     X(WEIGHT_DECAY, "weight-decay", 0, "X", "weight-decay", T, TRAINING,                                     \
       "L2 decay, added to the gradient; adamw's, 0.01 by itself, is taken off the weights")                  \
+    X(LR_FOR, "lr-for", 0, "NAME=RATE,...", "lr-for", T, TRAINING,                                           \
+      "the rates of these layers or tensors (patterns as in a shell; the last that fits counts), as those "  \
+      "of parameter groups; schedules scale them as they do --lr")                                           \
+    X(NO_DECAY, "no-decay-norm-bias", 0, NULL, "no-decay-norm-bias", T, TRAINING,                            \
+      "no weight decay on the parameters of norms and on biases")                                            \
     X(DAMPENING, "dampening", 0, "X", "dampening", T, TRAINING, "sgd: dampening of the momentum")            \
     X(NESTEROV, "nesterov", 0, NULL, "nesterov", T, TRAINING, "sgd: Nesterov's momentum")                    \
     X(BETA1, "beta1", 0, "X", "beta1", T, TRAINING, "adam, adamw: decay of the gradient's average")          \
@@ -153,6 +165,16 @@ enum cli_group {
     X(ALPHA, "alpha", 0, "X", "alpha", T, TRAINING, "rmsprop: decay of the squared gradient's average")      \
     X(CENTERED, "centered", 0, NULL, "centered", T, TRAINING,                                                \
       "rmsprop: divide by the gradient's deviation instead of its size")                                     \
+    X(ACCUMULATE, "accumulate", 0, "N", "accumulate", T, TRAINING,                                           \
+      "update by the mean gradients of N batches, as one of N times --batch-size would: an epoch's last "    \
+      "update takes those that are left. Schedules count updates, all else batches")                         \
+    X(CLIP_NORM, "clip-norm", 0, "X", "clip-norm", T, TRAINING,                                              \
+      "bring the norm of all gradients together down to X where it is more (clip_grad_norm_); 0: any")       \
+    X(CLIP_VALUE, "clip-value", 0, "X", "clip-value", T, TRAINING,                                           \
+      "cut every gradient to from -X to X (clip_grad_value_); 0: any")                                       \
+    X(EMA, "ema", 0, "DECAY", "ema", T, TRAINING,                                                            \
+      "test and save an average of the weights, which moves by 1 - DECAY of the way to them at each update " \
+      "(torch.optim.swa_utils, use_buffers=False); 0: the weights themselves")                               \
     X(SEED, "seed", 0, "N", "seed", T, TRAINING, "of the initial weights and the shuffling")                 \
     X(NO_SHUFFLE, "no-shuffle", 0, NULL, "no-shuffle", T, TRAINING, "take the images in their order")        \
     X(WORKERS, "workers", 'j', "N", "workers", TE, TRAINING, "threads that make batches; 0: none")           \

@@ -34,14 +34,16 @@ static int print_plan(const struct cli_args *args, const struct claret_network *
 static int describe(const struct cli_args *args, const struct claret_network *network)
 {
     int batch = (int)cli_number(args, "batch-size");
+    const char *freeze = claret_options_get(args->options, "freeze");
     char *text = NULL, *json = NULL;
     int code = CLI_DONE;
 
-    if (claret_network_describe(network, batch, &text) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
+    enum claret_status status = claret_network_describe(network, batch, freeze, &text);
+    if (status != CLARET_OK)
+        return cli_failed(cli_exit_code(status));
     cli_out("%s", text);
     if (args->value[CLI_JSON]) {
-        if (claret_network_describe_json(network, batch, &json) == CLARET_OK)
+        if (claret_network_describe_json(network, batch, freeze, &json) == CLARET_OK)
             cli_out_json(json);
         else
             code = cli_failed(CLI_FAILED);

@@ -9,13 +9,21 @@ bool claret_build_wants(const struct claret_build *build, int tensor)
     return build->wants[tensor];
 }
 
+bool claret_build_wants_any(const struct claret_build *build, const int *tensors, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (tensors[i] >= 0 && build->wants[tensors[i]])
+            return true;
+    return false;
+}
+
 static int add_grad(struct claret_build *build, int tensor, const char *name)
 {
     const struct claret_graph *graph = build->graph;
     struct claret_tensor of = graph->tensors[tensor];
     int grad = claret_build_add_tensor(build, name, CLARET_HOME_ARENA, of.dtype, of.shape);
     graph->tensors[grad].layout = of.layout;
-    if (of.home == CLARET_HOME_PARAMS) {
+    if (of.home == CLARET_HOME_PARAMS && !of.frozen) {
         graph->tensors[grad].home = CLARET_HOME_GRADS;
         graph->tensors[grad].base = graph->all_grads;
         graph->tensors[grad].base_offset = of.base_offset;
@@ -115,6 +123,8 @@ void claret_build_dx_dw(struct claret_build *build, const struct claret_node *no
         int out = claret_build_grad(build, node->in[0]);
         claret_build_node(build, dx, node, "dx", (int[]){dy, node->in[1], mask}, reads, &out, 1);
     }
+    if (!claret_build_wants_any(build, node->in + 1, node->in_count - 1))
+        return;
     int out[2] = {claret_build_grad(build, node->in[1]),
                   node->in_count > 2 ? claret_build_grad(build, node->in[2]) : -1};
     claret_build_node(build, dw, node, "dw", (int[]){node->in[0], dy, mask}, reads, out, node->in_count - 1);
@@ -147,13 +157,16 @@ void claret_build_gradients(struct claret_build *build, struct claret_node *node
                             int count)
 {
     struct claret_tensor *tensors = build->graph->tensors;
-    if (!build->options->fuse_update) {
+    bool apart = !build->options->fuse_update || build->update->apart;
+    for (int i = 0; i < count; i++)
+        apart |= params[i] >= 0 && tensors[params[i]].frozen;
+    if (apart) {
         for (int i = 0; i < count; i++)
             if (params[i] >= 0)
                 node->out[node->out_count++] = claret_build_grad(build, params[i]);
         return;
     }
-    node->update = build->update;
+    node->update = claret_build_update(build, params, count);
     for (int i = 0; i < count; i++) {
         claret_build_input(node, params[i]);
         if (params[i] >= 0) {

@@ -14,7 +14,8 @@ struct claret_build {
     struct claret_graph *graph;
     const struct claret_graph_options *options;
     int tensor_capacity, node_capacity;
-    int64_t param_elements;            /* in all_params so far */
+    int64_t param_elements;            /* in all_params so far, of those that are trained … */
+    int64_t frozen_elements;           /* … and of the others */
     bool *wants;                       /* by tensor: a gradient is needed */
     int *grad;                         /* by tensor: its gradient's id, -1: none yet */
     int *readers;                      /* by tensor: inputs of nodes with a backward that it is */
@@ -35,6 +36,10 @@ int claret_build_add_tensor(struct claret_build *build, const char *name, enum c
 /* A node outside the network text. */
 struct claret_node *claret_build_add_node(struct claret_build *build, const struct claret_op *op,
                                           const char *name, int layer, const struct claret_attr *attr);
+/* Elements that a tensor of so many takes in a whole buffer. */
+int64_t claret_build_padded(int64_t count);
+/* What the optimizer does to these parameters (-1: not there) of a node, or to runs of such. */
+const struct claret_update *claret_build_update(struct claret_build *build, const int *params, int count);
 /* A view of the optimizer's state in `slot`, of the elements from `first` on. */
 int claret_build_state(struct claret_build *build, int slot, const char *name, int64_t first,
                        struct claret_shape shape);
@@ -44,5 +49,8 @@ enum claret_status claret_build_layers(struct claret_build *build);
 void claret_build_sum_parts(struct claret_build *build, int tensor);
 /* The backward nodes of all nodes so far, in reverse order, from the gradient of the logits on. */
 enum claret_status claret_build_backward(struct claret_build *build);
+
+/* For each run of parameters that no other node updates one that does. */
+void claret_build_updates(struct claret_build *build);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "graph/build.h"
 #include "op/batch.h"
 #include "op/update.h"
@@ -20,6 +21,11 @@
 /* Parameters start at multiples of 32 floats, 128 bytes: any device's vector or cache line. The gaps stay 0.
  */
 #define PARAM_ALIGN 32
+
+int64_t claret_build_padded(int64_t count)
+{
+    return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
 
 /* ---- adding ---- */
 
@@ -119,6 +125,17 @@ int claret_build_output(struct claret_build *build, struct claret_node *node, en
     return id;
 }
 
+/* Parameters with their own rate or weight decay. */
+static void set_group(struct claret_build *build, const struct claret_node *node, struct claret_tensor *param)
+{
+    const struct claret_graph_options *options = build->options;
+    bool spared = options->no_decay_norm_bias && (param->shape.rank == 1 || strstr(node->op->name, "norm"));
+    double rate;
+    bool own = options->lr_for && claret_pattern_number(options->lr_for, param->name, &rate);
+    param->rate = own ? (float)(rate / options->lr) : 1;
+    param->decay = spared ? 0 : (float)options->optimizer.weight_decay;
+}
+
 int claret_build_param(struct claret_build *build, struct claret_node *node, const char *suffix,
                        struct claret_shape shape, float init_bound)
 {
@@ -128,11 +145,15 @@ int claret_build_param(struct claret_build *build, struct claret_node *node, con
     shape = bounded(build, suffix, node->layer, shape, 0);
     int id = claret_build_add_tensor(build, name, CLARET_HOME_PARAMS, CLARET_DTYPE_F32, shape);
     graph->tensors[id].base = graph->all_params;
-    graph->tensors[id].base_offset = build->param_elements;
     graph->tensors[id].init_bound = init_bound;
-    build->wants[id] = build->options->training;
+    bool frozen = build->options->freeze && claret_pattern_match(build->options->freeze, name);
+    int64_t *elements = frozen ? &build->frozen_elements : &build->param_elements;
+    graph->tensors[id].frozen = frozen;
+    set_group(build, node, &graph->tensors[id]);
+    graph->tensors[id].base_offset = *elements;
+    build->wants[id] = build->options->training && !frozen;
     int64_t count = claret_shape_count(&shape);
-    build->param_elements += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    *elements += claret_build_padded(count);
     graph->params[graph->param_count++] = id;
     node->in[node->in_count++] = id;
     return id;
@@ -160,7 +181,7 @@ int claret_build_buffer(struct claret_build *build, struct claret_node *node, co
     graph->tensors[id].base_offset = whole->shape.dim[0];
     graph->tensors[id].init_value = value;
     int64_t count = claret_shape_count(&shape);
-    whole->shape.dim[0] += (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    whole->shape.dim[0] += claret_build_padded(count);
     graph->buffers[graph->buffer_count++] = id;
     claret_build_input(node, id);
     return id;
@@ -205,6 +226,12 @@ int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, 
 
 /* ---- the parts of a graph ---- */
 
+/* The optimizer's, and the average's. */
+static int slots_of(const struct claret_graph_options *options)
+{
+    return claret_optimizer_slots(&options->optimizer) + (options->ema > 0);
+}
+
 static enum claret_status add_sources(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
@@ -235,7 +262,7 @@ static enum claret_status add_sources(struct claret_build *build)
     if (build->options->training) {
         graph->all_grads =
             claret_build_add_tensor(build, "grads", CLARET_HOME_GRADS, CLARET_DTYPE_F32, claret_shape1(0));
-        if (claret_optimizer_slots(&build->options->optimizer) > 0)
+        if (slots_of(build->options) > 0)
             graph->all_state = claret_build_add_tensor(build, "state", CLARET_HOME_STATE, CLARET_DTYPE_F32,
                                                        claret_shape1(0));
     }
@@ -251,14 +278,33 @@ static enum claret_status add_sources(struct claret_build *build)
     return CLARET_OK;
 }
 
-static void size_whole_buffers(struct claret_build *build)
+static const char *param_name(int index, const void *user)
+{
+    const struct claret_graph *graph = user;
+    return index < graph->param_count ? graph->tensors[graph->params[index]].name : NULL;
+}
+
+/* Frozen parameters lie behind those that are trained, so that gradients and state have none of them. */
+static enum claret_status place_params(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
+    const char *freeze = build->options->freeze;
+    if (freeze)
+        CLARET_TRY(claret_pattern_check("freeze", freeze, param_name, graph));
+    if (build->options->lr_for)
+        CLARET_TRY(claret_pattern_check_numbers("lr-for", build->options->lr_for, param_name, graph));
+    if (build->frozen_elements && !build->param_elements)
+        return claret_fail(CLARET_INVALID, "freeze: '%s' leaves nothing to train", freeze);
+    for (int i = 0; i < graph->param_count; i++)
+        if (graph->tensors[graph->params[i]].frozen)
+            graph->tensors[graph->params[i]].base_offset += build->param_elements;
     const int whole[3] = {graph->all_params, graph->all_grads, graph->all_state};
-    const int copies[3] = {1, 1, claret_optimizer_slots(&build->options->optimizer)};
+    const int64_t elements[3] = {build->param_elements + build->frozen_elements, build->param_elements,
+                                 slots_of(build->options) * build->param_elements};
     for (int i = 0; i < 3; i++)
         if (whole[i] >= 0)
-            graph->tensors[whole[i]].shape = claret_shape1(copies[i] * build->param_elements);
+            graph->tensors[whole[i]].shape = claret_shape1(elements[i]);
+    return CLARET_OK;
 }
 
 static enum claret_status add_loss(struct claret_build *build)
@@ -288,55 +334,6 @@ static enum claret_status add_loss(struct claret_build *build)
     return CLARET_OK;
 }
 
-/* `count` elements of a whole buffer from `first` on; the buffer itself where that is all of it. */
-static int part_of(struct claret_build *build, int whole, int64_t first, int64_t count)
-{
-    struct claret_graph *graph = build->graph;
-    if (whole < 0 || count == build->param_elements)
-        return whole;
-    int part = claret_build_add_tensor(build, graph->tensors[whole].name, graph->tensors[whole].home,
-                                       CLARET_DTYPE_F32, claret_shape1(count));
-    graph->tensors[part].base = whole;
-    graph->tensors[part].base_offset = first;
-    return part;
-}
-
-static void add_update(struct claret_build *build, int64_t first, int64_t end)
-{
-    struct claret_graph *graph = build->graph;
-    if (end <= first)
-        return;
-    int params = part_of(build, graph->all_params, first, end - first);
-    int grads = part_of(build, graph->all_grads, first, end - first);
-    struct claret_node *node = claret_build_add_node(build, claret_op_find("update"), "update", -1, NULL);
-    node->update = build->update;
-    node->out[node->out_count++] = params;
-    claret_build_input(node, params);
-    claret_build_input(node, grads);
-    for (int slot = 0; slot < build->update->slots; slot++) {
-        int state = claret_build_state(build, slot, "update", first, claret_shape1(end - first));
-        claret_build_input(node, state);
-        node->out[node->out_count++] = state;
-    }
-    claret_build_input(node, graph->step);
-}
-
-/* For each run of parameters that no other node updates: one, where there are none of these. */
-static void add_updates(struct claret_build *build)
-{
-    struct claret_graph *graph = build->graph;
-    int64_t first = 0;
-    for (int i = 0; i < graph->param_count; i++) {
-        const struct claret_tensor *param = &graph->tensors[graph->params[i]];
-        if (!param->updated)
-            continue;
-        add_update(build, first, param->base_offset);
-        first = i + 1 < graph->param_count ? graph->tensors[graph->params[i + 1]].base_offset
-                                           : build->param_elements;
-    }
-    add_update(build, first, build->param_elements);
-}
-
 static enum claret_status add_training(struct claret_build *build)
 {
     struct claret_graph *graph = build->graph;
@@ -346,9 +343,15 @@ static enum claret_status add_training(struct claret_build *build)
     build->update = claret_arena_alloc(&graph->arena, sizeof *build->update);
     if (!build->update)
         return claret_no_memory();
-    *build->update = (struct claret_update){.optimizer = build->options->optimizer,
-                                            .slots = claret_optimizer_slots(&build->options->optimizer),
-                                            .stride = build->param_elements};
+    const struct claret_graph_options *options = build->options;
+    *build->update = (struct claret_update){.optimizer = options->optimizer,
+                                            .slots = claret_optimizer_slots(&options->optimizer),
+                                            .stride = build->param_elements,
+                                            .clip_norm = options->clip_norm,
+                                            .clip_value = options->clip_value,
+                                            .ema = options->ema,
+                                            .accumulate = options->accumulate};
+    build->update->apart = options->clip_norm > 0 || options->clip_value > 0 || options->accumulate;
     if (graph->losses < 0)
         CLARET_TRY(add_loss(build));
     CLARET_TRY(claret_build_backward(build));
@@ -357,8 +360,9 @@ static enum claret_status add_training(struct claret_build *build)
         graph->input_grad = claret_build_grad(build, graph->input);
     }
     for (int i = 0; i < graph->param_count; i++)
-        graph->grads[i] = claret_build_grad(build, graph->params[i]);
-    add_updates(build);
+        graph->grads[i] =
+            graph->tensors[graph->params[i]].frozen ? -1 : claret_build_grad(build, graph->params[i]);
+    claret_build_updates(build);
     return CLARET_OK;
 }
 
@@ -407,7 +411,7 @@ static enum claret_status fill(struct claret_build *build)
     CLARET_TRY(allocate(build));
     CLARET_TRY(add_sources(build));
     CLARET_TRY(claret_build_layers(build));
-    size_whole_buffers(build);
+    CLARET_TRY(place_params(build));
     if (build->options->training)
         CLARET_TRY(add_training(build));
     CLARET_TRY(add_end(build));
@@ -424,7 +428,7 @@ enum claret_status claret_graph_create(const struct claret_spec *spec,
     graph->spec = spec;
     graph->batch = options->batch;
     graph->training = options->training;
-    graph->losses = graph->input_grad = graph->class_weights = -1;
+    graph->losses = graph->input_grad = graph->class_weights = graph->ema = -1;
     struct claret_build build = {.graph = graph, .options = options};
     enum claret_status status = fill(&build);
     if (status != CLARET_OK) {

@@ -20,6 +20,13 @@ struct claret_graph_options {
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
     struct claret_optimizer optimizer;
     struct claret_loss loss;
+    double clip_norm, clip_value; /* op/update.h */
+    double ema;                   /* likewise */
+    bool accumulate;              /* likewise */
+    const char *lr_for; /* "PATTERN=X,…": parameters' part of the step's rate is X / lr; NULL, "": 1 */
+    double lr;
+    bool no_decay_norm_bias; /* no weight decay on parameters of norms and biases */
+    const char *freeze;      /* parameters that stay as they are: patterns (base/pattern.h); NULL, "": none */
 };
 
 struct claret_graph {
@@ -38,7 +45,8 @@ struct claret_graph {
                                   logits -1: they stay inside a fused loss */
     int losses, input_grad;    /* (N) per image; (N,C,H,W) */
     int all_params, all_grads, all_state; /* whole buffers, flat */
-    int *params, *grads;                  /* param_count each, in the network's order */
+    int ema;                              /* average of the parameters that are trained, -1: none is kept */
+    int *params, *grads; /* param_count each, in the network's order; a frozen one's gradient: -1 */
     int param_count;
     int all_buffers, *buffers,
         buffer_count; /* state that no gradient changes: the whole, -1: none; its parts */

@@ -24,6 +24,9 @@ struct claret_stage_header {
     uint32_t resident;              /* 1: the slot has numbers of images in the data set on the device */
     uint32_t seed[2];               /* of what is drawn on the device: its low and its high half */
     float mean_scale, square_scale; /* claret_optimizer_corrections() */
+    uint32_t more;                  /* 1: more batches follow before the update */
+    float weight;                   /* this batch's share of the images since the last update */
+    float momentum;                 /* claret_optimizer_momentum() */
 };
 
 struct claret_stage_layout {
@@ -67,6 +70,9 @@ enum claret_step_word {
     CLARET_STEP_SEED,       /* uint, two of them: low, high */
     CLARET_STEP_MEAN_SCALE = CLARET_STEP_SEED + 2, /* float: … */
     CLARET_STEP_SQUARE_SCALE,                      /* … Adam's corrections */
+    CLARET_STEP_MORE,                              /* uint */
+    CLARET_STEP_WEIGHT,                            /* float */
+    CLARET_STEP_MOMENTUM,                          /* float */
     CLARET_STEP_WORDS = 32
 };
 

@@ -101,9 +101,11 @@ enum claret_status claret_conv_pool_backward(struct claret_build *build, const s
         unpool->attr = node->chain[1];
         claret_build_node(build, &claret_conv2d_dx, node, "dx", (int[]){dense, node->in[1]}, 2, &dx, 1);
     }
+    int params[2] = {node->in[1], node->in_count > 2 ? node->in[2] : -1};
+    if (!claret_build_wants_any(build, params, 2))
+        return CLARET_OK;
     struct claret_node *dw =
         claret_build_node(build, dw_op, node, "dw", (int[]){images, node->out[1], dy}, 3, NULL, 0);
-    int params[2] = {node->in[1], node->in_count > 2 ? node->in[2] : -1};
     claret_build_gradients(build, dw, params, 2);
     return CLARET_OK;
 }

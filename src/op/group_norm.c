@@ -113,7 +113,7 @@ static enum claret_status backward(struct claret_build *build, const struct clar
         int dx = claret_build_grad(build, node->in[0]);
         claret_build_node(build, layer ? &layer_norm_dx : &group_norm_dx, node, "dx", in, 4, &dx, 1);
     }
-    if (weight >= 0 && claret_build_wants(build, weight)) {
+    if (claret_build_wants_any(build, (int[]){weight, bias}, 2)) {
         int out[2] = {claret_build_grad(build, weight), bias >= 0 ? claret_build_grad(build, bias) : -1};
         claret_build_node(build, layer ? &layer_norm_dw : &group_norm_dw, node, "dw", in, WEIGHT, out,
                           1 + (bias >= 0));

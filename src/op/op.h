@@ -39,6 +39,7 @@ enum claret_layout_rule {
 enum claret_home {
     CLARET_HOME_PARAMS,  /* one buffer with all parameters */
     CLARET_HOME_GRADS,   /* their gradients, in the same order at the same offsets */
+    CLARET_HOME_MEANS,   /* their means over several batches, likewise */
     CLARET_HOME_STATE,   /* the optimizer's state: slots, each likewise */
     CLARET_HOME_STEP,    /* the step's changing values: cl/common.clh, STEP_* */
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
@@ -61,6 +62,8 @@ struct claret_tensor {
     float init_bound;    /* parameters: initialised uniformly in [-bound, bound) … */
     float init_value;    /* … around this; buffers: to this */
     bool updated;        /* parameters: the node that makes the gradient applies the update itself */
+    float rate, decay;   /* parameters: part of the step's rate; weight decay */
+    bool frozen;         /* parameters: they stay as they are, behind all others in their buffer */
 };
 
 struct claret_update;
@@ -174,7 +177,7 @@ void claret_build_pass(struct claret_build *build, const struct claret_op *view,
                        const struct claret_node *parent, const char *suffix, int from, int to);
 /* The backward of an op with in x, weight and maybe bias, out y: nodes "PARENT.dx" by `dx` (in dy, weight;
  * out dx), where dx is wanted, and "PARENT.dw" by `dw` (in x, dy; out the gradients of weight and bias). Both
- * read `mask` as well, -1: nothing. */
+ * read `mask` as well, -1: nothing. No "PARENT.dw" where both parameters are frozen. */
 void claret_build_dx_dw(struct claret_build *build, const struct claret_node *node,
                         const struct claret_op *dx, const struct claret_op *dw, int mask);
 /* Appends an input; -1: an optional one that is not there. */
@@ -182,9 +185,12 @@ void claret_build_input(struct claret_node *node, int tensor);
 /* A tensor "NODE.suffix" between two backward nodes. */
 int claret_build_between(struct claret_build *build, const struct claret_node *node, const char *suffix,
                          enum claret_dtype dtype, struct claret_shape shape);
+/* Whether somebody needs the gradient of one of these (-1: not there). */
+bool claret_build_wants_any(const struct claret_build *build, const int *tensors, int count);
 /* Where a node gets its gradients' place from: makes `node`, which computes the gradients of `params` (-1:
- * not there), either give them (outputs: their gradients) or, where nothing else needs them, apply the update
- * itself (inputs: params, their optimizer state, step; outputs: what it changes of these). */
+ * not there), either give them (outputs: their gradients) or, where nothing else needs them and none is
+ * frozen, apply the update itself (inputs: params, their optimizer state, step; outputs: what it changes of
+ * these). */
 void claret_build_gradients(struct claret_build *build, struct claret_node *node, const int *params,
                             int count);
 /* Where `tensor` is the network's input, read by this layer alone and without a gradient: has the batch

@@ -29,9 +29,20 @@ struct claret_update {
     struct claret_optimizer optimizer;
     int slots;
     int64_t stride; /* elements from a slot to the next */
+    struct {
+        double rate, decay; /* part of the step's rate; weight decay */
+    } group[2]; /* of the node's parameters, a weight and a bias; `update` has one for all of its */
+    double clip_norm, clip_value; /* of the gradients at most, 0: any */
+    double ema;      /* decay of the parameters' average, one more slot behind the others; 0: none */
+    bool accumulate; /* not in steps with STEP_MORE */
+    bool apart;      /* no other node than `update` does it: it needs all gradients */
 };
 
+bool claret_optimizer_is_adam(const struct claret_optimizer *optimizer); /* or AdamW */
 int claret_optimizer_slots(const struct claret_optimizer *optimizer);
+/* What the step's words say of the momentum: SGD's and RMSprop's own; of Adam's beta1, the gradient's part.
+ */
+float claret_optimizer_momentum(const struct claret_optimizer *optimizer);
 /* What Adam's averages are multiplied with in step `number` (from 1): 1 / (1 - beta1^number), and for the
  * root of the squares' 1 / sqrt(1 - beta2^number). 1 for others. */
 void claret_optimizer_corrections(const struct claret_optimizer *optimizer, uint64_t number, float *mean,

@@ -18,8 +18,8 @@ struct row {
 struct table {
     struct row *rows;
     int count;
-    int64_t params;
-    double multiply_adds; /* of one image */
+    int64_t params, frozen; /* frozen: of params */
+    double multiply_adds;   /* of one image */
     uint64_t training_bytes;
 };
 
@@ -37,9 +37,13 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
         row->name = graph->spec->layers[node->layer].name;
         row->op = graph->spec->layers[node->layer].schema->name;
         claret_shape_format(&graph->tensors[node->out[0]].shape, 1, row->shape);
-        for (int j = 0; j < node->in_count; j++)
-            if (node->in[j] >= 0 && graph->tensors[node->in[j]].home == CLARET_HOME_PARAMS)
-                row->params += claret_shape_count(&graph->tensors[node->in[j]].shape);
+        for (int j = 0; j < node->in_count; j++) {
+            const struct claret_tensor *in = node->in[j] >= 0 ? &graph->tensors[node->in[j]] : NULL;
+            if (!in || in->home != CLARET_HOME_PARAMS)
+                continue;
+            row->params += claret_shape_count(&in->shape);
+            table->frozen += in->frozen ? claret_shape_count(&in->shape) : 0;
+        }
         if (node->op->multiply_adds)
             row->multiply_adds += node->op->multiply_adds(node, graph->tensors);
         table->params += row->params - before;
@@ -52,8 +56,8 @@ static void fill_rows(struct table *table, const struct claret_graph *graph)
 
 /* On a device of that kind which allows everything at once, its layers fused as they are there; what one
  * device needs in particular (CLBlast's workspace, say) is not in it. */
-static enum claret_status bytes_on(const struct claret_spec *spec, int batch, enum claret_device_class kind,
-                                   uint64_t *bytes)
+static enum claret_status bytes_on(const struct claret_spec *spec, int batch, const char *freeze,
+                                   enum claret_device_class kind, uint64_t *bytes)
 {
     const bool vectors = kind == CLARET_CLASS_CPU, tiles = kind == CLARET_CLASS_GPU;
     struct claret_device_desc device;
@@ -69,7 +73,8 @@ static enum claret_status bytes_on(const struct claret_spec *spec, int batch, en
                                            .fuse = vectors || tiles,
                                            .fuse_update = vectors || tiles,
                                            .tiles = tiles,
-                                           .channels_last = vectors};
+                                           .channels_last = vectors,
+                                           .freeze = freeze};
     struct claret_plan_options plan_options = {.device = &device};
     struct claret_graph *graph = NULL;
     struct claret_plan *plan = NULL;
@@ -84,22 +89,23 @@ end:
 }
 
 /* Kernels of one kind of device keep more than those of another: the most is told. */
-static enum claret_status training_bytes(const struct claret_spec *spec, int batch, uint64_t *most)
+static enum claret_status training_bytes(const struct claret_spec *spec, int batch, const char *freeze,
+                                         uint64_t *most)
 {
     static const enum claret_device_class kinds[] = {CLARET_CLASS_CPU, CLARET_CLASS_GPU};
     *most = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         uint64_t bytes = 0;
-        CLARET_TRY(bytes_on(spec, batch, kinds[i], &bytes));
+        CLARET_TRY(bytes_on(spec, batch, freeze, kinds[i], &bytes));
         *most = bytes > *most ? bytes : *most;
     }
     return CLARET_OK;
 }
 
-static enum claret_status make_table(const struct claret_network *network, int batch, struct table *table,
-                                     struct claret_graph **graph)
+static enum claret_status make_table(const struct claret_network *network, int batch, const char *freeze,
+                                     struct table *table, struct claret_graph **graph)
 {
-    struct claret_graph_options options = {.batch = 1};
+    struct claret_graph_options options = {.batch = 1, .freeze = freeze};
     if (batch < 1)
         return claret_fail(CLARET_INVALID, "batch size %d: at least 1 is wanted", batch);
     CLARET_TRY(claret_graph_create(network->spec, &options, graph));
@@ -108,7 +114,7 @@ static enum claret_status make_table(const struct claret_network *network, int b
         return claret_no_memory();
     fill_rows(table, *graph);
     if (table->params)
-        CLARET_TRY(training_bytes(network->spec, batch, &table->training_bytes));
+        CLARET_TRY(training_bytes(network->spec, batch, freeze, &table->training_bytes));
     return CLARET_OK;
 }
 
@@ -148,6 +154,8 @@ static void format_table(const struct claret_network *network, int batch, const 
                     grouped((double)table->params, params), grouped(table->multiply_adds, multiply_adds));
     claret_text_add(text, "Parameters: %s (%s)\n", grouped((double)table->params, params),
                     claret_format_bytes((uint64_t)table->params * 4, bytes));
+    if (table->frozen)
+        claret_text_add(text, "Frozen: %s of them\n", grouped((double)table->frozen, params));
     claret_text_add(text, "Multiply-adds: %s for one image, forward\n",
                     grouped(table->multiply_adds, multiply_adds));
     if (table->params)
@@ -198,24 +206,26 @@ static enum claret_status format_json(const struct claret_network *network, int 
         add_line(object, &network->spec->layers[i]);
         json_array_append_new(layers, object);
     }
-    json_t *root = json_pack("{s:s, s:[I,I,I], s:i, s:o, s:I, s:I, s:i, s:I}", "name", network->name, "input",
-                             (json_int_t)input[0], (json_int_t)input[1], (json_int_t)input[2], "classes",
-                             network->classes, "layers", layers, "parameters", (json_int_t)table->params,
-                             "multiply_adds", (json_int_t)table->multiply_adds, "batch_size", batch,
-                             "training_bytes", (json_int_t)table->training_bytes);
+    json_t *root =
+        json_pack("{s:s, s:[I,I,I], s:i, s:o, s:I, s:I, s:I, s:i, s:I}", "name", network->name, "input",
+                  (json_int_t)input[0], (json_int_t)input[1], (json_int_t)input[2], "classes",
+                  network->classes, "layers", layers, "parameters", (json_int_t)table->params, "frozen",
+                  (json_int_t)table->frozen, "multiply_adds", (json_int_t)table->multiply_adds, "batch_size",
+                  batch, "training_bytes", (json_int_t)table->training_bytes);
     *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     return *text ? CLARET_OK : claret_no_memory();
 }
 
-static enum claret_status describe(const struct claret_network *network, int batch, bool json, char **text)
+static enum claret_status describe(const struct claret_network *network, int batch, const char *freeze,
+                                   bool json, char **text)
 {
     claret_error_clear();
     if (!network || !text)
         return claret_fail(CLARET_INVALID, "claret_network_describe: an argument is NULL");
     struct table table = {0};
     struct claret_graph *graph = NULL;
-    enum claret_status status = make_table(network, batch, &table, &graph);
+    enum claret_status status = make_table(network, batch, freeze, &table, &graph);
     if (status == CLARET_OK && json) {
         status = format_json(network, batch, &table, text);
     } else if (status == CLARET_OK) {
@@ -228,13 +238,14 @@ static enum claret_status describe(const struct claret_network *network, int bat
     return status;
 }
 
-enum claret_status claret_network_describe(const struct claret_network *network, int batch_size, char **text)
+enum claret_status claret_network_describe(const struct claret_network *network, int batch_size,
+                                           const char *freeze, char **text)
 {
-    return describe(network, batch_size, false, text);
+    return describe(network, batch_size, freeze, false, text);
 }
 
 enum claret_status claret_network_describe_json(const struct claret_network *network, int batch_size,
-                                                char **text)
+                                                const char *freeze, char **text)
 {
-    return describe(network, batch_size, true, text);
+    return describe(network, batch_size, freeze, true, text);
 }

@@ -3,8 +3,8 @@
 
 #include "plan/emit.h"
 
-static const char *const homes[] = {"params", "grads", "state",   "step", "stage",
-                                    "table",  "data",  "buffers", "gemm", "arena"};
+static const char *const homes[] = {"params", "grads", "means",   "state", "step", "stage",
+                                    "table",  "data",  "buffers", "gemm",  "arena"};
 static const char *const dtypes[] = {"float32", "int32", "uint8"};
 
 static void dump_matrix(const struct claret_plan *plan, const char *name, const struct claret_matrix *matrix,

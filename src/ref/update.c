@@ -1,4 +1,6 @@
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "op/batch.h"
 #include "op/update.h"
@@ -12,13 +14,16 @@ static double root(double kept, double square, double lr)
     return sqrt(lr < 0 ? kept / 2 : square);
 }
 
-static double sgd(const struct claret_optimizer *of, bool first, double gradient, double *const *state)
+static double sgd(const struct claret_optimizer *of, const double *step, double gradient,
+                  double *const *state)
 {
+    double momentum = step[CLARET_STEP_MOMENTUM];
     if (of->momentum == 0)
         return gradient;
-    double change = first ? gradient : of->momentum * *state[0] + (1 - of->dampening) * gradient;
+    double change =
+        step[CLARET_STEP_FIRST] != 0 ? gradient : momentum * *state[0] + (1 - of->dampening) * gradient;
     *state[0] = change;
-    return of->nesterov ? gradient + of->momentum * change : change;
+    return of->nesterov ? gradient + momentum * change : change;
 }
 
 static double adam(const struct claret_optimizer *of, const double *step, double gradient,
@@ -27,7 +32,7 @@ static double adam(const struct claret_optimizer *of, const double *step, double
     double square = of->beta2 * *state[0] + (1 - of->beta2) * gradient * gradient;
     double down = root(*state[0], square, step[CLARET_STEP_LR]) * step[CLARET_STEP_SQUARE_SCALE] + of->eps;
     *state[0] = square;
-    *state[1] = of->beta1 * *state[1] + (1 - of->beta1) * gradient;
+    *state[1] = (1 - step[CLARET_STEP_MOMENTUM]) * *state[1] + step[CLARET_STEP_MOMENTUM] * gradient;
     return step[CLARET_STEP_MEAN_SCALE] * *state[1] / down;
 }
 
@@ -44,21 +49,22 @@ static double rmsprop(const struct claret_optimizer *of, const double *step, dou
     if (of->momentum == 0)
         return change;
     double *velocity = state[1 + of->centered];
-    return *velocity = of->momentum * *velocity + change;
+    return *velocity = step[CLARET_STEP_MOMENTUM] * *velocity + change;
 }
 
-void claret_ref_update_step(const struct claret_update *update, const double *step, double *param,
-                            double gradient, double *const *state)
+/* Changes *param and the slots of its state, *state[0] ... step: op/batch.h's words; group: of update's. */
+static void update_one(const struct claret_update *update, int group, const double *step, double *param,
+                       double gradient, double *const *state)
 {
     const struct claret_optimizer *of = &update->optimizer;
-    double lr = step[CLARET_STEP_LR], change = 0;
+    double lr = step[CLARET_STEP_LR] * update->group[group].rate, change = 0;
     if (of->kind == CLARET_OPTIMIZER_ADAMW)
-        *param *= 1 - lr * of->weight_decay;
+        *param *= 1 - lr * update->group[group].decay;
     else
-        gradient += of->weight_decay * *param;
+        gradient += update->group[group].decay * *param;
     switch (of->kind) {
     case CLARET_OPTIMIZER_SGD:
-        change = sgd(of, step[CLARET_STEP_FIRST] != 0, gradient, state);
+        change = sgd(of, step, gradient, state);
         break;
     case CLARET_OPTIMIZER_ADAM:
     case CLARET_OPTIMIZER_ADAMW:
@@ -72,7 +78,7 @@ void claret_ref_update_step(const struct claret_update *update, const double *st
 }
 
 /* Element by element. state_in, state_out: `slots` each, every `apart`-th. */
-static void update_all(const struct claret_update *update, const double *step, int64_t count,
+static void update_all(const struct claret_update *update, int group, const double *step, int64_t count,
                        const double *param_in, const double *gradient, const double *const *state_in,
                        int apart_in, double *param_out, double *const *state_out, int apart_out)
 {
@@ -82,7 +88,7 @@ static void update_all(const struct claret_update *update, const double *step, i
             kept[slot] = state_in[slot * apart_in][i];
             state[slot] = &kept[slot];
         }
-        claret_ref_update_step(update, step, &param, gradient[i], state);
+        update_one(update, group, step, &param, gradient[i], state);
         param_out[i] = param;
         for (int slot = 0; slot < update->slots; slot++)
             state_out[slot * apart_out][i] = kept[slot];
@@ -101,7 +107,7 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
             continue;
         int64_t elements = claret_shape_count(&tensors[node->out[next]].shape);
         if (node->update)
-            update_all(node->update, in[node->in_count - 1], elements, in[at + i], gradient[i],
+            update_all(node->update, i, in[node->in_count - 1], elements, in[at + i], gradient[i],
                        in + at + count + i, count, out[next], out + next + there, there);
         for (int64_t j = 0; !node->update && j < elements; j++)
             out[next][j] = gradient[i][j];
@@ -109,12 +115,29 @@ void claret_ref_gradients(const struct claret_node *node, const struct claret_te
     }
 }
 
-/* in: params, grads, the slots of state, step; out: params, the slots, which may be those of `in`. */
+/* in: params, grads, the slots of state, maybe the gradients' scale, step; out: params, the slots, which may
+ * be those of `in`. */
 static void run(const struct claret_node *node, const struct claret_tensor *tensors, const double *const *in,
                 double *const *out)
 {
-    update_all(node->update, in[node->in_count - 1], claret_shape_count(&tensors[node->in[0]].shape), in[0],
-               in[1], in + 2, 1, out[0], out + 1, 1);
+    const struct claret_update *update = node->update;
+    int64_t count = claret_shape_count(&tensors[node->in[0]].shape);
+    double *clipped = malloc(((size_t)count + 1) * sizeof *clipped);
+    if (!clipped)
+        abort();
+    for (int64_t i = 0; i < count; i++) {
+        clipped[i] = in[1][i] * (update->clip_norm > 0 ? in[node->in_count - 2][0] : 1);
+        if (update->clip_value > 0 && fabs(clipped[i]) > update->clip_value)
+            clipped[i] = copysign(update->clip_value, clipped[i]);
+    }
+    if (update->accumulate && in[node->in_count - 1][CLARET_STEP_MORE] != 0) {
+        memmove(out[0], in[0], (size_t)count * sizeof *out[0]);
+        for (int slot = 0; slot < update->slots; slot++)
+            memmove(out[1 + slot], in[2 + slot], (size_t)count * sizeof *out[0]);
+    } else {
+        update_all(update, 0, in[node->in_count - 1], count, in[0], clipped, in + 2, 1, out[0], out + 1, 1);
+    }
+    free(clipped);
 }
 
 const struct claret_ref claret_ref_update[] = {{.op = "update", .run = run}, {.op = NULL}};

@@ -4,10 +4,6 @@
 
 #include "op/op.h"
 
-/* Changes *param and the slots of its state, *state[0] … step: op/batch.h's words. */
-void claret_ref_update_step(const struct claret_update *update, const double *step, double *param,
-                            double gradient, double *const *state);
-
 /* What a node with fused gradients does at its end. gradient[i] belongs to params[i] (-1: not there) of the
  * `count` parameters. Without an update out[first], out[first + 1] … get those that are there; with one, the
  * node's inputs from `at` on are params, their states slot by slot, step, and the outputs from `first` on are

@@ -94,11 +94,12 @@ static json_t *validated_json(const struct claret_validated *state)
 
 static json_t *progress_json(const struct claret_progress *progress)
 {
-    return json_pack("{s:I,s:I,s:f,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps, "images",
-                     (json_int_t)progress->images, "seconds", progress->seconds, "epoch_seconds",
-                     progress->epoch_seconds, "epoch_loss", progress->epoch_loss, "epoch_steps",
-                     (json_int_t)progress->epoch_steps, "epoch_images", (json_int_t)progress->epoch_images,
-                     "reset_loss", progress->reset_loss, "validated", validated_json(&progress->validated));
+    return json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps,
+                     "images", (json_int_t)progress->images, "updates", (json_int_t)progress->updates,
+                     "seconds", progress->seconds, "epoch_seconds", progress->epoch_seconds, "epoch_loss",
+                     progress->epoch_loss, "epoch_steps", (json_int_t)progress->epoch_steps, "epoch_images",
+                     (json_int_t)progress->epoch_images, "reset_loss", progress->reset_loss, "validated",
+                     validated_json(&progress->validated));
 }
 
 static enum claret_status make_note(struct claret_session *session, const struct claret_progress *progress,
@@ -106,13 +107,13 @@ static enum claret_status make_note(struct claret_session *session, const struct
 {
     uint32_t words[CLARET_STEP_WORDS];
     CLARET_TRY(claret_session_words(session, words));
-    json_t *root = json_pack("{s:i,s:s,s:o?,s:s,s:s,s:o?,s:o?,s:s,s:s,s:I,s:I,s:I,s:I}", "format", FORMAT,
+    json_t *root = json_pack("{s:i,s:s,s:o?,s:s,s:s,s:o?,s:o?,s:s,s:s,s:I,s:I,s:I,s:I,s:I}", "format", FORMAT,
                              "claret", claret_version(), "options", options_json(session->options), "network",
                              session->network->text, "name", session->network->spec->file, "progress",
                              progress_json(progress), "words", words_json(words), "log", texts->log,
-                             "validation", texts->validation, "steps", (json_int_t)session->steps, "epochs",
-                             (json_int_t)session->epochs, "images", (json_int_t)session->images,
-                             "train_images", (json_int_t)progress->train_images);
+                             "validation", texts->validation, "steps", (json_int_t)session->steps, "updates",
+                             (json_int_t)session->updates, "epochs", (json_int_t)session->epochs, "images",
+                             (json_int_t)session->images, "train_images", (json_int_t)progress->train_images);
     *note = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     return *note ? CLARET_OK : claret_no_memory();
@@ -355,8 +356,8 @@ enum claret_status claret_checkpoint_options(const struct claret_checkpoint *che
 }
 
 /* What says which step comes next and what it does. */
-static const char *const fixed[] = {"model",       "batch-size",   "seed",          "no-shuffle",
-                                    "limit-train", "val-fraction", "coarse-labels", NULL};
+static const char *const fixed[] = {"model",       "accumulate",   "batch-size",    "seed",   "no-shuffle",
+                                    "limit-train", "val-fraction", "coarse-labels", "freeze", NULL};
 
 enum claret_status claret_checkpoint_check(const struct claret_checkpoint *checkpoint,
                                            const struct claret_options *options)
@@ -385,6 +386,12 @@ static size_t size_at(const json_t *object, const char *key)
     return value > 0 ? (size_t)value : 0;
 }
 
+/* Of checkpoints that were written before updates were counted apart. */
+static size_t updates_at(const json_t *object)
+{
+    return size_at(object, json_object_get(object, "updates") ? "updates" : "steps");
+}
+
 static void set_validated(const json_t *from, struct claret_validated *state)
 {
     *state = (struct claret_validated){
@@ -404,6 +411,7 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
     session->progress = (struct claret_progress){
         .steps = size_at(from, "steps"),
         .images = size_at(from, "images"),
+        .updates = updates_at(from),
         .seconds = json_number_value(json_object_get(from, "seconds")),
         .epoch_seconds = json_number_value(json_object_get(from, "epoch_seconds")),
         .epoch_loss = json_number_value(json_object_get(from, "epoch_loss")),
@@ -417,7 +425,8 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
     session->epochs = size_at(checkpoint->root, "epochs");
     session->images = size_at(checkpoint->root, "images");
     session->seconds = session->progress.seconds;
-    session->stepped = session->steps > 0;
+    session->updates = updates_at(checkpoint->root);
+    session->stepped = session->updates > 0;
 }
 
 enum claret_status claret_session_resume(struct claret_session *session,
@@ -435,5 +444,6 @@ enum claret_status claret_session_resume(struct claret_session *session,
             (uint32_t)json_integer_value(json_array_get(json_object_get(checkpoint->root, "words"), i));
     CLARET_TRY(claret_session_set_words(session, words));
     set_progress(checkpoint, session);
-    return CLARET_OK;
+    session->swapped = session->stepped && session->train.graph->ema >= 0; /* as it was kept */
+    return claret_session_swap_ema(session);
 }

@@ -54,7 +54,15 @@ struct claret_graph_options claret_engine_graph_options(const struct claret_opti
                                          .fuse_update = fuse,
                                          .channels_last = vectors,
                                          .optimizer = claret_optimizer_of(options),
-                                         .loss = loss};
+                                         .loss = loss,
+                                         .clip_norm = options->clip_norm,
+                                         .clip_value = options->clip_value,
+                                         .accumulate = options->accumulate > 1,
+                                         .ema = options->ema,
+                                         .lr_for = options->lr_for,
+                                         .lr = options->lr,
+                                         .no_decay_norm_bias = options->no_decay_norm_bias,
+                                         .freeze = options->freeze};
 }
 
 static struct claret_graph_options graph_options(const struct claret_session *session,

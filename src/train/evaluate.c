@@ -104,11 +104,15 @@ static enum claret_status run(struct claret_session *session, const struct clare
     struct claret_loader *loader = NULL;
     if (!dataset->images)
         CLARET_TRY(open_loader(session, dataset, &loader));
-    enum claret_status status = run_batches(session, dataset, loader, result, logits);
-    if (status != CLARET_OK)
-        claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
+    enum claret_status status = claret_session_swap_ema(session), back = status;
+    if (status == CLARET_OK) {
+        status = run_batches(session, dataset, loader, result, logits);
+        if (status != CLARET_OK)
+            claret_session_abandon(session); /* before the loader goes: uploads may still read its memory */
+        back = claret_session_swap_ema(session);
+    }
     claret_loader_destroy(loader);
-    return status;
+    return status == CLARET_OK ? back : status;
 }
 
 enum claret_status claret_session_evaluate(struct claret_session *session,
@@ -150,14 +154,9 @@ fail:
     return status;
 }
 
-enum claret_status claret_session_predict(struct claret_session *session, const void *images, int count,
-                                          float *logits)
+static enum claret_status predict(struct claret_session *session, const void *images, int count,
+                                  float *logits)
 {
-    claret_error_clear();
-    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
-        return claret_fail(CLARET_INVALID,
-                           "claret_session_predict: needs a session, 1 to %lld images and logits",
-                           session ? (long long)session->eval.batch : 0LL);
     const struct claret_engine *eval = &session->eval;
     const struct claret_place *place = &eval->plan->places[eval->graph->logits];
     CLARET_TRY(prepare(session));
@@ -176,6 +175,20 @@ enum claret_status claret_session_predict(struct claret_session *session, const 
     if (status != CLARET_OK)
         claret_session_abandon(session);
     return status;
+}
+
+enum claret_status claret_session_predict(struct claret_session *session, const void *images, int count,
+                                          float *logits)
+{
+    claret_error_clear();
+    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
+        return claret_fail(CLARET_INVALID,
+                           "claret_session_predict: needs a session, 1 to %lld images and logits",
+                           session ? (long long)session->eval.batch : 0LL);
+    CLARET_TRY(claret_session_swap_ema(session));
+    enum claret_status status = predict(session, images, count, logits);
+    enum claret_status back = claret_session_swap_ema(session);
+    return status == CLARET_OK ? back : status;
 }
 
 void claret_result_destroy(struct claret_result *result)

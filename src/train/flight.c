@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "train/optimizer.h"
 #include "train/session.h"
 
 #define QUEUE_SECONDS 20e-3 /* of steps may be queued, … */
@@ -117,10 +118,26 @@ void claret_session_abandon(struct claret_session *session)
     session->running = NULL; /* where STEP_SLOT stands is not known */
 }
 
+/* What the step's batch is among those of its update. */
+static void gather(struct claret_session *session, int count, struct claret_stage_header *header)
+{
+    session->gathered.images += (size_t)count;
+    header->weight = (float)((double)count / (double)session->gathered.images);
+    header->more = ++session->gathered.steps < (size_t)session->options->accumulate && !session->update;
+    session->update = false;
+    if (header->more)
+        return;
+    session->gathered.steps = session->gathered.images = 0;
+    session->updates++;
+    session->stepped = true;
+}
+
 enum claret_status claret_session_queue(struct claret_session *session, struct claret_engine *engine,
                                         unsigned char *memory, int count, struct claret_loader *loader,
                                         const struct claret_batch *batch)
 {
+    if (engine->graph->training && session->swapped) /* it could not be put back before */
+        CLARET_TRY(claret_session_swap_ema(session));
     struct claret_flight *flight = &session->flight[session->slot];
     struct claret_stage_header header = {
         .count = (uint32_t)count,
@@ -129,8 +146,11 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
         .reset_loss = engine->graph->training && session->reset_loss,
         .resident = engine->graph->data >= 0,
         .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
-    claret_optimizer_corrections(&session->optimizer, session->steps + 1, &header.mean_scale,
-                                 &header.square_scale);
+    const struct claret_optimizer optimizer = claret_optimizer_at(&session->optimizer, session->momentum);
+    header.momentum = claret_optimizer_momentum(&optimizer);
+    claret_optimizer_corrections(&optimizer, session->updates + 1, &header.mean_scale, &header.square_scale);
+    if (engine->graph->training)
+        gather(session, count, &header);
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;

@@ -93,3 +93,15 @@ struct claret_optimizer claret_optimizer_of(const struct claret_options *options
 #undef TAKE
     return of;
 }
+
+double claret_optimizer_cycled(const struct claret_optimizer *optimizer)
+{
+    return claret_optimizer_is_adam(optimizer) ? optimizer->beta1 : optimizer->momentum;
+}
+
+struct claret_optimizer claret_optimizer_at(const struct claret_optimizer *optimizer, double momentum)
+{
+    struct claret_optimizer at = *optimizer;
+    *(claret_optimizer_is_adam(optimizer) ? &at.beta1 : &at.momentum) = momentum;
+    return at;
+}

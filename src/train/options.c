@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "base/text.h"
 
 enum option_type { OPTION_INT, OPTION_REAL, OPTION_SIZE, OPTION_SWITCH, OPTION_TEXT, OPTION_CHOICES };
@@ -199,6 +200,11 @@ enum claret_status claret_options_check(const struct claret_options *options)
             CLARET_INVALID,
             "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
             options->momentum, options->dampening);
+    CLARET_TRY(claret_pattern_parse_numbers("lr-for", options->lr_for));
+    if (options->lr_for[0] && options->lr == 0)
+        return claret_fail(CLARET_INVALID, "lr-for gives rates that go on as lr does, which is 0");
+    if (options->clip_norm > 0 && options->clip_value > 0)
+        return claret_fail(CLARET_INVALID, "clip-norm and clip-value exclude each other");
     if (options->reset[0] && !options->init[0])
         return claret_fail(CLARET_INVALID,
                            "reset names what is not taken from the weights of init, and there are "

@@ -36,6 +36,7 @@
     X("lr-end-factor", lr_end_factor, REAL, "0", 0, 1)                                                       \
     X("lr-warmup", lr_warmup, INT, "0", 0, 1 << 30)                                                          \
     X("lr-warmup-factor", lr_warmup_factor, REAL, "0.01", 0, 1)                                              \
+    X("no-cycle-momentum", no_cycle_momentum, SWITCH, "false", 0, 0)                                         \
     X("lr-patience", lr_patience, INT, "10", 0, 1 << 30)                                                     \
     X("val-every", val_every, INT, "0", 0, 1 << 30)                                                          \
     X("best-by", best_by, TEXT, "accuracy", 0, 0)                                                            \
@@ -46,6 +47,8 @@
     X("optimizer", optimizer, TEXT, "sgd", 0, 0)                                                             \
     X("momentum", momentum, REAL, "0.9", 0, 1e9)                                                             \
     X("weight-decay", weight_decay, REAL, "0", 0, 1e9)                                                       \
+    X("lr-for", lr_for, TEXT, "", 0, 0)                                                                      \
+    X("no-decay-norm-bias", no_decay_norm_bias, SWITCH, "false", 0, 0)                                       \
     X("dampening", dampening, REAL, "0", -1e9, 1e9)                                                          \
     X("nesterov", nesterov, SWITCH, "false", 0, 0)                                                           \
     X("beta1", beta1, REAL, "0.9", 0, 0.999999999)                                                           \
@@ -53,6 +56,10 @@
     X("eps", eps, REAL, "1e-8", 0, 1000000000.0)                                                             \
     X("alpha", alpha, REAL, "0.99", 0, 1)                                                                    \
     X("centered", centered, SWITCH, "false", 0, 0)                                                           \
+    X("accumulate", accumulate, INT, "1", 1, 1 << 20)                                                        \
+    X("clip-norm", clip_norm, REAL, "0", 0, 1e30)                                                            \
+    X("clip-value", clip_value, REAL, "0", 0, 1e30)                                                          \
+    X("ema", ema, REAL, "0", 0, 0.999999999)                                                                 \
     X("log-every", log_every, INT, "2000", 1, 1 << 30)                                                       \
     X("workers", workers, INT, "2", 0, 256)                                                                  \
     X("seed", seed, INT, "0", 0, 9.007199254740992e15)                                                       \
@@ -64,6 +71,7 @@
     X("checkpoint-keep", checkpoint_keep, INT, "2", 1, 1000)                                                 \
     X("init", init, TEXT, "", 0, 0)                                                                          \
     X("reset", reset, TEXT, "", 0, 0)                                                                        \
+    X("freeze", freeze, TEXT, "", 0, 0)                                                                      \
     X("out", out, TEXT, "", 0, 0)                                                                            \
     X("overwrite", overwrite, SWITCH, "false", 0, 0)                                                         \
     X("device", device, TEXT, "", 0, 0)                                                                      \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "train/session.h"
@@ -208,10 +209,9 @@ static enum claret_status allocate_values(struct claret_session *session)
     return CLARET_OK;
 }
 
-enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
+static enum claret_status save(struct claret_session *session, const char *path, char sha256[65])
 {
     enum claret_status status;
-    claret_error_clear();
     CLARET_GOTO(end, allocate_values(session));
     for (size_t i = 0; i < claret_session_parameters(session); i++)
         CLARET_GOTO(end, read_weight(session, i, session->weights[i].values));
@@ -220,6 +220,14 @@ enum claret_status claret_session_save(struct claret_session *session, const cha
 end:
     free_values(session);
     return status;
+}
+
+enum claret_status claret_session_save(struct claret_session *session, const char *path, char sha256[65])
+{
+    claret_error_clear();
+    CLARET_TRY(claret_session_swap_ema(session));
+    enum claret_status status = save(session, path, sha256), back = claret_session_swap_ema(session);
+    return status == CLARET_OK ? back : status;
 }
 
 static enum claret_status check_finite(const char *path, const struct claret_weight *weight)
@@ -239,10 +247,10 @@ static enum claret_status load_part(struct claret_session *session, const char *
     CLARET_GOTO(end, allocate_values(session));
     CLARET_GOTO(end, claret_weights_load_part(path, session->weights, (int)count, fresh));
     for (size_t i = 0; i < count; i++)
-        if (!claret_weights_match(fresh, session->weights[i].name))
+        if (!claret_pattern_match(fresh, session->weights[i].name))
             CLARET_GOTO(end, check_finite(path, &session->weights[i]));
     for (size_t i = 0; i < count; i++)
-        if (!claret_weights_match(fresh, session->weights[i].name))
+        if (!claret_pattern_match(fresh, session->weights[i].name))
             CLARET_GOTO(end, write_weight(session, i, session->weights[i].values));
 end:
     free_values(session);
@@ -253,24 +261,6 @@ enum claret_status claret_session_load(struct claret_session *session, const cha
 {
     claret_error_clear();
     return load_part(session, path, "");
-}
-
-/* Each pattern is that of some tensor. */
-static enum claret_status check_reset(const struct claret_session *session)
-{
-    for (const char *at = session->options->reset; *at; at += strcspn(at, ","), at += *at == ',') {
-        char pattern[256];
-        bool any = false;
-        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
-        for (size_t i = 0; !any && i < claret_session_parameters(session); i++)
-            any = claret_weights_match(pattern, session->weights[i].name);
-        int near = any ? -1 : claret_nearest(pattern, parameter_name, session);
-        if (!any)
-            return claret_fail(CLARET_INVALID, "reset: '%s' matches nothing of the network%s%s%s", pattern,
-                               near >= 0 ? "; the nearest is '" : "",
-                               near >= 0 ? parameter_name(near, session) : "", near >= 0 ? "'" : "");
-    }
-    return CLARET_OK;
 }
 
 /* Says how a layer of another shape, such as the last one for another number of classes, is left out. */
@@ -295,7 +285,7 @@ static enum claret_status name_reset(const struct claret_session *session)
 /* The option init's weights, but for what reset names. */
 static enum claret_status load_init(struct claret_session *session)
 {
-    CLARET_TRY(check_reset(session));
+    CLARET_TRY(claret_pattern_check("reset", session->options->reset, parameter_name, session));
     CLARET_TRY(initialise(session));
     enum claret_status status = load_part(session, session->options->init, session->options->reset);
     return status == CLARET_SHAPE ? name_reset(session) : status;

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "train/checkpoint.h"
+#include "train/leftovers.h"
 #include "train/optimizer.h"
 #include "train/options.h"
 
@@ -35,6 +36,8 @@ struct claret_run {
     struct claret_file log, config;
     bool logging; /* `log` is open */
     bool waiting; /* `config` is written, but has not got its name yet */
+    bool fresh;   /* config.ini is the only whole file, and this training's */
+    bool made;    /* the folder, too, was made for it */
 };
 
 /* The number after "NAME-" in a folder's name, 0 if it is another kind of name. */
@@ -203,6 +206,7 @@ static enum claret_status write_options(const struct claret_options *options, st
     if (holds_run(run->folder, &file))
         return CLARET_OK;
     run->waiting = false;
+    run->fresh = true;
     return claret_file_commit(&run->config);
 }
 
@@ -232,6 +236,14 @@ static enum claret_status open_log(struct claret_run *run, const char *text)
     if (fputs(text, run->log.stream) < 0 || fflush(run->log.stream) != 0)
         return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
     return CLARET_OK;
+}
+
+static void remove_in(const char *folder, const char *name)
+{
+    char *path = claret_path_join(folder, name);
+    if (path)
+        unlink(path);
+    free(path);
 }
 
 static void drop_files(struct claret_run *run)
@@ -267,6 +279,8 @@ enum claret_status claret_run_create(const struct claret_options *options,
     }
     made->weights = claret_path_join(made->folder, weights_name);
     CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
+    made->made = made_folder;
+    claret_leftovers_remove(made->folder, names, sizeof names / sizeof *names);
     CLARET_GOTO(failed, open_log(made, LOG_HEAD));
     CLARET_GOTO(failed, write_config(options, made));
     *run = made;
@@ -279,11 +293,23 @@ failed:
     return status;
 }
 
+/* Of a training that came to nothing no folder stays that would count as a run. */
+static void drop_empty(const struct claret_run *run)
+{
+    if (!run->logging || !run->fresh || run->checkpoint_count > 0 || run->validation.size > 0)
+        return;
+    remove_in(run->folder, config_name);
+    if (run->made)
+        rmdir(run->folder); /* where nothing else is in it */
+}
+
 void claret_run_destroy(struct claret_run *run)
 {
     if (!run)
         return;
+    const struct claret_run was = *run;
     drop_files(run);
+    drop_empty(&was);
     free(run->folder);
     free(run->weights);
     free(run->checkpoints);
@@ -329,14 +355,6 @@ enum claret_status claret_run_read_log(struct claret_run *run, char **text)
 
 /* ---- checkpoints ---- */
 
-static void remove_in(const char *folder, const char *name)
-{
-    char *path = claret_path_join(folder, name);
-    if (path)
-        unlink(path);
-    free(path);
-}
-
 static bool is_kept(const struct claret_run *run, size_t number)
 {
     for (size_t i = 0; i < run->checkpoint_count; i++)
@@ -345,7 +363,7 @@ static bool is_kept(const struct claret_run *run, size_t number)
     return false;
 }
 
-/* Checkpoints of an earlier training, or newer than the one that this one went on from. */
+/* What an earlier training kept on its way, or is newer than the checkpoint that this one went on from. */
 static void remove_others(const struct claret_run *run)
 {
     size_t *numbers, count;
@@ -358,6 +376,10 @@ static void remove_others(const struct claret_run *run)
         free(path);
     }
     free(numbers);
+    if (run->validation.size > 0)
+        return;
+    remove_in(run->folder, validation_name);
+    remove_in(run->folder, best_name);
 }
 
 void claret_run_keep(struct claret_run *run, size_t steps, size_t count)
@@ -405,23 +427,6 @@ char *claret_run_best(const struct claret_run *run)
     return claret_path_join(run->folder, best_name);
 }
 
-/* What a process that was killed left half-written: "NAME.PID-N.tmp" of this folder's files. */
-static void remove_leftovers(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        const char *name = entry->d_name;
-        size_t length = strlen(name);
-        bool ours = strncmp(name, "checkpoint-", 11) == 0;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            ours |= strncmp(name, names[i], strlen(names[i])) == 0;
-        if (ours && length > 4 && strcmp(name + length - 4, ".tmp") == 0)
-            remove_in(path, name);
-    }
-    if (folder)
-        closedir(folder);
-}
-
 enum claret_status claret_run_resume(const struct claret_options *options,
                                      const struct claret_checkpoint *checkpoint, struct claret_run **run)
 {
@@ -437,7 +442,7 @@ enum claret_status claret_run_resume(const struct claret_options *options,
     made->folder = claret_strdup(folder);
     made->weights = claret_path_join(folder, weights_name);
     CLARET_GOTO(failed, made->folder && made->weights ? CLARET_OK : claret_no_memory());
-    remove_leftovers(folder);
+    claret_leftovers_remove(folder, names, sizeof names / sizeof *names);
     CLARET_GOTO(failed, claret_checkpoint_list(folder, claret_checkpoint_steps(checkpoint),
                                                &made->checkpoints, &made->checkpoint_count));
     const struct claret_run_texts texts = claret_checkpoint_texts(checkpoint);

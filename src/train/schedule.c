@@ -11,6 +11,8 @@
 #define PART_UP 0.3        /* of the steps the rate rises, … */
 #define FIRST_DIVISOR 25.0 /* … from the highest by this, */
 #define LAST_DIVISOR 1e4   /* and it ends at the first rate by this */
+#define MOMENTUM_LEAST 0.85
+#define MOMENTUM_MOST 0.95
 #define PI 3.14159265358979323846
 
 static const char *const kinds[] = {"constant", "step",      "multistep", "cosine",
@@ -83,13 +85,23 @@ enum claret_status claret_schedule_init(const struct claret_options *options,
                                          .end_factor = options->lr_end_factor,
                                          .warmup_factor = options->lr_warmup_factor,
                                          .every = options->lr_step,
-                                         .warmup = options->lr_warmup};
+                                         .warmup = options->lr_warmup,
+                                         .cycle = !options->no_cycle_momentum};
     CLARET_TRY(parse_kind(options->lr_schedule, &schedule->kind));
     schedule->by_step = strcmp(options->lr_by, "step") == 0;
     if (!schedule->by_step && strcmp(options->lr_by, "epoch") != 0)
         return claret_fail(CLARET_INVALID, "lr-by: '%s' is neither step nor epoch", options->lr_by);
     CLARET_TRY(parse_milestones(options->lr_milestones, schedule));
     return check(schedule);
+}
+
+size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images)
+{
+    size_t batch = (size_t)options->batch_size, together = (size_t)options->accumulate;
+    size_t epoch = (images + batch - 1) / batch;
+    if (!epoch)
+        return 0;
+    return steps / epoch * ((epoch + together - 1) / together) + (steps % epoch + together - 1) / together;
 }
 
 enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images)
@@ -99,7 +111,8 @@ enum claret_status claret_schedule_fits(const struct claret_options *options, si
     int64_t steps = ((int64_t)images + options->batch_size - 1) / options->batch_size * options->epochs;
     if (options->max_steps && options->max_steps < steps)
         steps = options->max_steps;
-    int64_t total = schedule.by_step ? steps : options->epochs;
+    int64_t updates = (int64_t)claret_schedule_updates(options, (size_t)steps, images);
+    int64_t total = schedule.by_step ? updates : options->epochs;
     if (schedule.warmup > 0 && schedule.warmup >= total)
         return claret_fail(CLARET_INVALID,
                            "lr-warmup: a warm-up of %" PRId64 " %s leaves nothing of a training of %" PRId64,
@@ -112,13 +125,13 @@ static double by_cosine(double from, double to, double part)
     return to + (from - to) / 2 * (1 + cos(PI * part));
 }
 
-static double one_cycle(double highest, int64_t at, int64_t total)
+/* What goes from `first` to `turn`, and on to `last`. */
+static double one_cycle(double first, double turn, double last, int64_t at, int64_t total)
 {
-    double first = highest / FIRST_DIVISOR, last = first / LAST_DIVISOR;
     double top = PART_UP * (double)total - 1, end = (double)total - 1;
     if ((double)at <= top && top > 0)
-        return by_cosine(first, highest, (double)at / top);
-    return end > top ? by_cosine(highest, last, fmin(((double)at - top) / (end - top), 1)) : last;
+        return by_cosine(first, turn, (double)at / top);
+    return end > top ? by_cosine(turn, last, fmin(((double)at - top) / (end - top), 1)) : last;
 }
 
 double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, int64_t total)
@@ -145,7 +158,14 @@ double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, in
     case CLARET_SCHEDULE_LINEAR:
         return lr * (1 + (schedule->end_factor - 1) * part);
     case CLARET_SCHEDULE_ONE_CYCLE:
-        return one_cycle(lr, at, total);
+        return one_cycle(lr / FIRST_DIVISOR, lr, lr / FIRST_DIVISOR / LAST_DIVISOR, at, total);
     }
     return lr;
+}
+
+double claret_schedule_momentum(const struct claret_schedule *schedule, double own, int64_t at, int64_t total)
+{
+    if (schedule->kind != CLARET_SCHEDULE_ONE_CYCLE || !schedule->cycle || own == 0)
+        return own;
+    return one_cycle(MOMENTUM_MOST, MOMENTUM_LEAST, MOMENTUM_MOST, at, total);
 }

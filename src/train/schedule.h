@@ -1,6 +1,6 @@
 /* Learning rates over a training, by the formulas of PyTorch's schedulers of the same names
  * (torch.optim.lr_scheduler): StepLR, MultiStepLR, CosineAnnealingLR, LinearLR from 1 to an end factor,
- * OneCycleLR by cosines with its own defaults and without the cycle of the momentum; before any of them but
+ * OneCycleLR by cosines with its own defaults, the cycle of the momentum too; before any of them but
  * OneCycleLR a warm-up, as SequentialLR puts LinearLR before another. */
 #ifndef CLARET_TRAIN_SCHEDULE_H
 #define CLARET_TRAIN_SCHEDULE_H
@@ -21,7 +21,8 @@ enum claret_schedule_kind {
 
 struct claret_schedule {
     enum claret_schedule_kind kind;
-    bool by_step; /* time goes by steps, not epochs */
+    bool by_step; /* time goes by updates, not epochs */
+    bool cycle;   /* ONE_CYCLE: the momentum too */
     double lr, gamma, least, end_factor, warmup_factor;
     int64_t every;  /* STEP */
     int64_t warmup; /* of the time, before the schedule's own begins at 0 */
@@ -32,8 +33,13 @@ struct claret_schedule {
 /* What the options say. CLARET_INVALID: of one of them, or of some together. */
 enum claret_status claret_schedule_init(const struct claret_options *options,
                                         struct claret_schedule *schedule);
-/* The rate at time `at`, from 0, of `total`: steps or epochs, as by_step says. */
+/* The rate at time `at`, from 0, of `total`: updates or epochs, as by_step says. */
 double claret_schedule_lr(const struct claret_schedule *schedule, int64_t at, int64_t total);
+/* The momentum then (or Adam's beta1), where it is `own` without a schedule; 0 stays. */
+double claret_schedule_momentum(const struct claret_schedule *schedule, double own, int64_t at,
+                                int64_t total);
+/* Updates in so many steps of a training on so many images: an epoch's last one may be of fewer batches. */
+size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images);
 /* Whether a training with these options on so many images has room for its schedule. CLARET_INVALID. */
 enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images);
 

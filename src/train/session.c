@@ -211,6 +211,7 @@ static enum claret_status step(struct claret_session *session, const void *image
     CLARET_TRY(check_batch(session, labels, count));
     CLARET_TRY(claret_session_reuse(session, &session->train));
     session->lr = session->options->lr;
+    session->momentum = claret_optimizer_cycled(&session->optimizer);
     const struct claret_stage_layout *layout = &session->train.layout;
     unsigned char *memory = claret_session_slot_memory(session);
     if (!memory)
@@ -218,7 +219,6 @@ static enum claret_status step(struct claret_session *session, const void *image
     memcpy(memory + layout->labels, labels, (size_t)count * sizeof *labels);
     memcpy(memory + layout->images, images, (size_t)count * layout->image);
     CLARET_TRY(claret_session_queue(session, &session->train, memory, count, NULL, NULL));
-    session->stepped = true;
     session->reset_loss = false;
     session->steps++;
     session->images += (size_t)count;

@@ -42,7 +42,7 @@ struct claret_validated {
 
 /* Where a training stands: between two of its steps. */
 struct claret_progress {
-    size_t steps, images;          /* done */
+    size_t steps, images, updates; /* done */
     double seconds, epoch_seconds; /* spent, of them in this epoch */
     double epoch_loss;             /* sum of the windows read in this epoch */
     size_t epoch_steps, epoch_images;
@@ -71,8 +71,14 @@ struct claret_session {
         int depth, steps; /* how many may fly; since `start` */
         double start;
     } pace;
-    double lr;                               /* of the next step */
-    bool stepped;                            /* the optimizer has made its first step */
+    double lr, momentum; /* of the next step; momentum: of Adam beta1 */
+    bool stepped;        /* the optimizer has made its first step */
+    bool update;         /* the next step ends with an update, whatever accumulate says */
+    size_t updates;      /* that the optimizer has made */
+    struct {
+        size_t steps, images;
+    } gathered;                              /* since the last update */
+    bool swapped;                            /* the weights' average is in their place */
     bool reset_loss;                         /* the next step begins a loss window */
     const struct claret_dataset *validation; /* for tests while it trains, NULL: none; borrowed */
     struct claret_progress progress;         /* of the training that goes on next; zeros: from the start */
@@ -105,11 +111,17 @@ enum claret_status claret_session_words(struct claret_session *session, uint32_t
 enum claret_status claret_session_set_words(struct claret_session *session,
                                             const uint32_t words[CLARET_STEP_WORDS]);
 /* Everything that training changes, copied into `list`: parameters and buffers by their names, the
- * optimizer's state as a checkpoint has it. */
+ * optimizer's state as a checkpoint has it. With the option ema the average stands in the parameters' place,
+ * so that a checkpoint taken as weights is what was tested, and they in the average's. */
 enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list);
-/* And back: changes nothing unless all of it is in `list` (from the file `path`), and nothing else. */
+/* And back, but for the average, which stays in the parameters' place: changes nothing unless all of it is in
+ * `list` (from the file `path`), and nothing else. */
 enum claret_status claret_session_restore(struct claret_session *session, const char *path,
                                           const struct claret_weights_list *list);
+
+/* Puts the average of the weights (option ema) in their place, and them in its; a second call puts them back.
+ * Does nothing where there is no average yet. Waits for what is in flight. */
+enum claret_status claret_session_swap_ema(struct claret_session *session);
 
 /* CLARET_SHAPE: the data set is not of the kind (element, shape, classes) that the session was made for. */
 enum claret_status claret_session_accepts(const struct claret_session *session,

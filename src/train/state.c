@@ -40,7 +40,33 @@ static char *kept_name(const struct claret_tensor *tensor)
     return claret_text_take(&text, &name) == CLARET_OK ? name : NULL;
 }
 
-enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list)
+enum claret_status claret_session_swap_ema(struct claret_session *session)
+{
+    const struct claret_graph *graph = session->train.graph;
+    if (!graph || graph->ema < 0 || !session->stepped)
+        return CLARET_OK;
+    const struct claret_place *average = &session->train.plan->places[graph->ema];
+    const struct claret_place *params = &session->train.plan->places[graph->all_params];
+    enum claret_status status = CLARET_OK;
+    char *memory = malloc(2 * (size_t)average->bytes);
+    if (!memory)
+        return claret_no_memory();
+    CLARET_GOTO(end, claret_session_drain(session));
+    CLARET_GOTO(end,
+                claret_pool_read(session->pool, average->buffer, average->offset, average->bytes, memory));
+    CLARET_GOTO(end, claret_pool_read(session->pool, params->buffer, params->offset, average->bytes,
+                                      memory + average->bytes));
+    CLARET_GOTO(end,
+                claret_pool_write(session->pool, params->buffer, params->offset, average->bytes, memory));
+    CLARET_GOTO(end, claret_pool_write(session->pool, average->buffer, average->offset, average->bytes,
+                                       memory + average->bytes));
+    session->swapped = !session->swapped;
+end:
+    free(memory);
+    return status;
+}
+
+static enum claret_status read_all(struct claret_session *session, struct claret_weights_list *list)
 {
     const struct claret_graph *graph = session->train.graph;
     for (int i = 0; i < graph->tensor_count; i++) {
@@ -56,6 +82,13 @@ enum claret_status claret_session_keep(struct claret_session *session, struct cl
         CLARET_TRY(claret_session_read_tensor(session, i, list->list[list->count - 1].values));
     }
     return CLARET_OK;
+}
+
+enum claret_status claret_session_keep(struct claret_session *session, struct claret_weights_list *list)
+{
+    CLARET_TRY(claret_session_swap_ema(session));
+    enum claret_status status = read_all(session, list), back = claret_session_swap_ema(session);
+    return status == CLARET_OK ? back : status;
 }
 
 /* Tensor `i`'s values in the list. */

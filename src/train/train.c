@@ -7,6 +7,7 @@
 #include "data/augment.h"
 #include "train/engine.h"
 #include "train/keeping.h"
+#include "train/optimizer.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/session.h"
@@ -57,10 +58,11 @@ struct training {
     struct claret_progress at;
     struct claret_keeping keeping; /* checkpoints */
     struct claret_validation validation;
-    size_t total; /* steps to do in all */
-    size_t begun; /* images that were done before this call */
+    size_t total, updates; /* steps and updates to do in all */
+    size_t begun;          /* images that were done before this call */
     double start, epoch_start, progress_at;
-    bool saved; /* the programs are in the cache */
+    bool saved;       /* the programs are in the cache */
+    bool keeping_due; /* a checkpoint, at the next update */
 };
 
 /* Of this training, also before it was resumed. */
@@ -139,10 +141,18 @@ static double rate_of(const struct training *training, const struct claret_batch
 {
     const struct claret_schedule *schedule = &training->schedule;
     double lr = schedule->by_step
-                    ? claret_schedule_lr(schedule, (int64_t)training->at.steps, (int64_t)training->total)
+                    ? claret_schedule_lr(schedule, (int64_t)training->at.updates, (int64_t)training->updates)
                     : claret_schedule_lr(schedule, (int64_t)batch->epoch, training->session->options->epochs);
     return training->validation.plateau && training->at.validated.any ? lr * training->at.validated.scale
                                                                       : lr;
+}
+
+/* And its momentum. */
+static double momentum_of(const struct training *training)
+{
+    double own = claret_optimizer_cycled(&training->session->optimizer);
+    return claret_schedule_momentum(&training->schedule, own, (int64_t)training->at.updates,
+                                    (int64_t)training->updates);
 }
 
 /* A checkpoint of now, of the best or by the number of steps. One that cannot be written costs no training.
@@ -192,6 +202,8 @@ static enum claret_status run_step(struct training *training, struct claret_batc
 {
     struct claret_session *session = training->session;
     session->lr = rate_of(training, batch);
+    session->momentum = momentum_of(training);
+    session->update = batch->last || training->at.steps + 1 == training->total;
     enum claret_status status = claret_session_reuse(session, training->engine);
     if (status != CLARET_OK) {
         claret_loader_release(training->loader, batch);
@@ -199,11 +211,11 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     }
     CLARET_TRY(
         claret_session_queue(session, training->engine, batch->slot, batch->count, training->loader, batch));
-    session->stepped = true;
     session->reset_loss = false;
     session->steps++;
     session->images += (size_t)batch->count;
     training->at.steps++;
+    training->at.updates += session->gathered.steps == 0;
     training->at.images += (size_t)batch->count;
     training->at.epoch_steps++;
     training->at.epoch_images += (size_t)batch->count;
@@ -218,8 +230,11 @@ static enum claret_status run_step(struct training *training, struct claret_batc
         batch->last && claret_validation_due(&training->validation, batch->epoch + 1);
     if (training->at.validated.due && !session->stop)
         CLARET_TRY(validate(training));
-    if (claret_keeping_due(&training->keeping, training->at.steps, training->total))
+    training->keeping_due |= claret_keeping_due(&training->keeping, training->at.steps, training->total);
+    if (training->keeping_due && !session->gathered.steps) {
         keep(training, false);
+        training->keeping_due = false;
+    }
     return CLARET_OK;
 }
 
@@ -283,7 +298,8 @@ static enum claret_status run_steps(struct training *training)
         }
         enum claret_status status = run_step(training, &batch);
         if (status == CLARET_STOPPED || /* in a test */
-            (status == CLARET_OK && session->stop && training->at.steps < training->total))
+            (status == CLARET_OK && session->stop && !session->gathered.steps &&
+             training->at.steps < training->total))
             return stop(training);
         CLARET_TRY(status);
     }
@@ -305,6 +321,7 @@ enum claret_status claret_session_validate(struct claret_session *session,
 static enum claret_status begin(struct training *training, const struct claret_dataset *dataset)
 {
     struct claret_session *session = training->session;
+    session->gathered.steps = session->gathered.images = 0;
     size_t before = training->at.train_images;
     if (training->at.steps && before != dataset->count)
         return claret_fail(CLARET_SHAPE,
@@ -360,6 +377,7 @@ enum claret_status claret_session_train(struct claret_session *session, const st
         return status;
     }
     training.total = claret_loader_steps(training.loader);
+    training.updates = claret_schedule_updates(options, training.total, dataset->count);
     session->reset_loss = !training.at.steps || training.at.reset_loss;
     status = run_steps(&training);
     if (status != CLARET_OK)

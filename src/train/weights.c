@@ -2,13 +2,13 @@
 #include "weights.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "train/safetensors.h"
 
@@ -34,22 +34,6 @@ static bool optimizers(const struct claret_safetensors *reader, const struct cla
            strncmp(entry->name, CLARET_WEIGHTS_OPTIMIZER, sizeof CLARET_WEIGHTS_OPTIMIZER - 1) == 0;
 }
 
-bool claret_weights_match(const char *patterns, const char *name)
-{
-    for (const char *at = patterns; *at; at += strcspn(at, ","), at += *at == ',') {
-        char pattern[256], part[256];
-        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
-        for (size_t end = strlen(name); end > 0; end--) {
-            if (name[end] != '\0' && name[end] != '.')
-                continue;
-            snprintf(part, sizeof part, "%.*s", (int)end, name);
-            if (fnmatch(pattern, part, 0) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Both sides' tensors must be the same, but for a checkpoint's of the optimizer and those that the patterns
  * match: the error names the first that one side has alone, of each side. */
 static enum claret_status check_names(const struct claret_safetensors *reader,
@@ -63,7 +47,7 @@ static enum claret_status check_names(const struct claret_safetensors *reader,
     }
     for (size_t i = 0; i < reader->entry_count && !unexpected; i++) {
         if (!wanted(weights, count, reader->entries[i].name) && !optimizers(reader, &reader->entries[i]) &&
-            !claret_weights_match(patterns, reader->entries[i].name))
+            !claret_pattern_match(patterns, reader->entries[i].name))
             unexpected = reader->entries[i].name;
     }
     if (missing && unexpected)
@@ -153,7 +137,7 @@ enum claret_status claret_weights_load_part(const char *path, const struct clare
         goto done;
     }
     for (int i = 0; i < all_count; i++)
-        if (!claret_weights_match(patterns, all[i].name))
+        if (!claret_pattern_match(patterns, all[i].name))
             weights[count++] = all[i];
     CLARET_GOTO(done, check_names(&reader, weights, count, patterns));
     for (int i = 0; i < count; i++)

@@ -23,14 +23,10 @@ enum claret_status claret_weights_save(const char *path, const struct claret_wei
  * "__metadata__" ignored). */
 enum claret_status claret_weights_load(const char *path, const struct claret_weight *weights, int count);
 
-/* Likewise, without the tensors that `patterns` match: these are left alone, and may be missing or of any
- * shape in the file. */
+/* Likewise, without the tensors that `patterns` match (base/pattern.h): these are left alone, and may be
+ * missing or of any shape in the file. */
 enum claret_status claret_weights_load_part(const char *path, const struct claret_weight *weights, int count,
                                             const char *patterns);
-/* Whether one of the patterns ("fc,layer4.*": those of fnmatch, commas between) is that of the tensor or of a
- * part of the network that it is in ("fc" of "fc.weight"). */
-bool claret_weights_match(const char *patterns, const char *name);
-
 /* Before the names of a checkpoint's tensors that are the optimizer's. */
 #define CLARET_WEIGHTS_OPTIMIZER "optimizer."
 

@@ -76,6 +76,18 @@ class Resume(harness.Case):
         self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--checkpoint-every", "15"))
         self.check(self.run_claret("train", "--resume", "run"), "run", expected)
 
+    def test_killed_with(self):
+        """What else the update depends on."""
+        for words in (["--freeze", "conv2d1,linear1.bias"], ["--clip-norm", "0.5"],
+                      ["--accumulate", "4", "--optimizer", "adam"],
+                      ["--lr-for", "*.bias=0.002", "--no-decay-norm-bias", "--weight-decay", "0.01"],
+                      ["--ema", "0.9", "--accumulate", "2", "--val-every", "2"],
+                      ["--lr-schedule", "one-cycle", "--optimizer", "adamw"]):
+            with self.subTest(words=words):
+                expected = self.whole(*words, "--overwrite")
+                self.assertTrue(self.kill_after(50, *LONG, *words, "-o", "run", "--overwrite", "--checkpoint-every", "15"))
+                self.check(self.run_claret("train", "--resume", "run"), "run", expected)
+
     def test_stopped(self):
         """A signal leaves a checkpoint, wherever the training stands; other threads are as good."""
         expected = self.whole()
@@ -197,6 +209,11 @@ class Resume(harness.Case):
         self.run_claret(*TRAIN, "-o", "run", "--overwrite")
         self.assertEqual(self.checkpoints("run"), [])
         self.run_claret(*TRAIN, "-o", "run", "--overwrite", "--checkpoint-every", "10")
+        # Nor do its tests, where the new one makes none.
+        self.run_claret(*TRAIN, "-o", "run", "--overwrite", "--val-every", "1")
+        self.assertIn("best.safetensors", self.files("run"))
+        self.run_claret(*TRAIN, "-o", "run", "--overwrite", "--checkpoint-every", "10")
+        self.assertFalse({"best.safetensors", "validation.csv"} & set(self.files("run")))
         for name in ("config.ini", "log.csv", "weights.safetensors"):
             os.unlink(self.path("run", name))
         self.refused(*TRAIN, "-o", "run", code=1, says=r"holds a run already \(checkpoint-")
@@ -207,6 +224,7 @@ class Resume(harness.Case):
         for words, says in [
                 (["--resume", "run", "--batch-size", "8"], ["--batch-size is '4'", "cannot become '8'"]),
                 (["--resume", "run", "--seed", "1"], "--seed"),
+                (["--resume", "run", "--freeze", "conv1"], "--freeze is '' in"),
                 (["--resume", "run", "--model", "resnet20"], "--model"),
                 (["--resume", "run", "-o", "other"], "--out"),
                 (["--resume", "run", "--config", "run/config.ini"], "--config"),

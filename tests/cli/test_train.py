@@ -30,7 +30,8 @@ def read_weights(path):
         size, = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
         data = file.read()
-    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__"}
 
 
 class Stdout(harness.Case):
@@ -317,6 +318,31 @@ class Folder(harness.Case):
         if os.geteuid() != 0:  # root may write there all the same
             self.refused(*TRAIN, "-o", "locked/run", code=1, says="locked")
         self.assertEqual(os.path.getsize(file), 0)
+
+    def test_diverged(self):
+        """Leaves no folder that counts as a run; an earlier run stays as it was."""
+        words = [*TRAIN, "--lr", "1e9"]
+        self.refused(*words, code=1, says="loss is not finite")
+        self.assertEqual(os.listdir(self.path("runs")), [])
+        os.mkdir(self.path("there"))
+        self.write("there/notes.txt", "mine")
+        self.refused(*words, "-o", "there", code=1, says="loss is not finite")
+        self.assertEqual(self.files("there"), ["notes.txt"])
+        self.run_claret(*TRAIN, "-o", "there")
+        before = self.files("there")
+        self.refused(*words, "-o", "there", "--overwrite", code=1, says="loss is not finite")
+        self.assertEqual(self.files("there"), before)
+        # What was kept on the way stays, with its options.
+        self.refused(*words, "-o", "kept", "--checkpoint-every", "1", code=1, says="loss is not finite")
+        self.assertEqual(self.files("kept")[-1], "config.ini")
+
+    def test_leftovers(self):
+        """What a process that was killed was writing goes with the next run; what one that lives writes stays."""
+        for name in ("log.csv.1999999999-0.tmp", f"log.csv.{os.getpid()}-0.tmp", "mine.tmp"):
+            self.write(f"run/{name}", "half")
+        self.run_claret(*TRAIN, "-o", "run")
+        self.assertEqual(self.files("run"), ["config.ini", "log.csv", f"log.csv.{os.getpid()}-0.tmp", "mine.tmp",
+                                             "weights.safetensors"])
 
 
 class Same(harness.Case):
