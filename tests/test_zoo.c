@@ -20,7 +20,7 @@
 #define LOGIT_LIMIT 1e-4 /* of the largest logit */
 #define NOTHING 1e-5     /* a gradient that should be 0: of a bias in front of a norm */
 #define NORM_LIMIT 1e-3
-#define LITTLE 0.1 /* losses below are compared as this one is */
+#define LITTLE 1 /* losses below are compared as this one is */
 
 static const char *const names[] = {"lenet5",   "resnet20",       "mobilenet_v2", "densenet", "resnet9",
                                     "vgg11_bn", "resnet18_cifar", "resnet18",     "resnet50", NULL};
@@ -103,8 +103,11 @@ static void write_all(const struct zoo *zoo)
             continue;
         float *values = memory(count, sizeof *values);
         uint32_t seed = seed_of(name);
-        double spread = rank > 1 ? sqrt(6.0 / (double)(count / shape[0])) : 0.25, about = rank > 1 ? 0 : 1;
-        if (ends_with(name, "running_mean") || ends_with(name, "bias")) {
+        double spread = rank > 1 ? sqrt(6.0 / (double)(count / shape[0])) : 0.075, about = rank > 1 ? 0 : 0.3;
+        if (ends_with(name, "running_var")) {
+            spread = 0.25;
+            about = 1;
+        } else if (ends_with(name, "running_mean") || ends_with(name, "bias")) {
             spread = 0.1;
             about = 0;
         }
