@@ -29,6 +29,7 @@ static struct claret_device_desc device_called(const char *name)
     struct claret_device_desc device;
     claret_device_desc_default(&device);
     device.name = name;
+    device.vendor_id = 0x10de;
     return device;
 }
 
@@ -74,6 +75,8 @@ static void round_trip(void **state)
     assert_int_equal(claret_records_open(path, &device, &records), CLARET_OK);
     assert_false(records.refused);
     assert_int_equal(json_array_size(json_object_get(records.root, "records")), 3);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(records.root, "device"), "vendor_id")), 0x10de);
     for (int i = 0; i < 3; i++) {
         char problem[8];
         snprintf(problem, sizeof problem, "p%d", i);

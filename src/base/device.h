@@ -11,6 +11,7 @@ enum claret_device_class { CLARET_CLASS_CPU, CLARET_CLASS_GPU, CLARET_CLASS_OTHE
 struct claret_device_desc {
     const char *name, *vendor, *driver, *platform, *platform_version, *opencl_c;
     enum claret_device_class kind;
+    uint32_t vendor_id; /* the PCI vendor's, where it is a device of PCI */
     uint32_t compute_units;
     uint64_t global_mem, local_mem, max_alloc; /* bytes */
     uint64_t mem_align;                        /* bytes between the starts of two tensors */

@@ -20,10 +20,11 @@ static enum claret_status get(cl_device_id device, cl_device_info what, void *va
 
 static enum claret_status get_sizes(struct claret_device_desc *desc, cl_device_id device)
 {
-    cl_uint units, width, align_bits, dimensions;
+    cl_uint vendor_id, units, width, align_bits, dimensions;
     cl_ulong global, local, alloc;
     cl_bool unified;
     size_t group, item[8] = {1, 1, 1};
+    CLARET_TRY(get(device, CL_DEVICE_VENDOR_ID, &vendor_id, sizeof vendor_id));
     CLARET_TRY(get(device, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units));
     CLARET_TRY(get(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width, sizeof width));
     CLARET_TRY(get(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &align_bits, sizeof align_bits));
@@ -35,6 +36,7 @@ static enum claret_status get_sizes(struct claret_device_desc *desc, cl_device_i
     CLARET_TRY(get(device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, &dimensions, sizeof dimensions));
     if (dimensions <= sizeof item / sizeof *item)
         CLARET_TRY(get(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, item, dimensions * sizeof *item));
+    desc->vendor_id = vendor_id;
     desc->compute_units = units;
     desc->float_width = width ? width : 1;
     desc->mem_align = align_bits / 8 > 64 ? align_bits / 8 : 64;

@@ -5,11 +5,12 @@
     X(name) X(vendor) X(driver) X(platform) X(platform_version) X(opencl_c) X(clblast_reason)
 #define DEVICE_NUMBERS(X)                                                                                    \
     X(kind)                                                                                                  \
+    X(vendor_id)                                                                                             \
     X(compute_units)                                                                                         \
     X(global_mem)                                                                                            \
     X(local_mem)                                                                                             \
     X(max_alloc) X(mem_align) X(max_work_group) X(max_item[0]) X(max_item[1]) X(max_item[2]) X(float_width)
-#define DEVICE_FLAGS(X) X(fp16) X(fp64) X(subgroups) X(unified) X(clblast)
+#define DEVICE_FLAGS(X) X(fp16) X(fp64) X(subgroups) X(unified) X(short_loops) X(clblast)
 
 #define GRAPH_FLAGS(X)                                                                                       \
     X(training)                                                                                              \

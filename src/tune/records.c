@@ -124,9 +124,10 @@ static bool check_file(const char *path, json_t *root, const struct claret_devic
 
 static json_t *empty(const struct claret_device_desc *device)
 {
-    return json_pack("{s:i,s:{s:s%,s:s%,s:s%},s:[]}", "format", FORMAT, "device", "name", device->name,
-                     strlen(device->name), "vendor", device->vendor, strlen(device->vendor), "platform",
-                     device->platform, strlen(device->platform), "records");
+    return json_pack("{s:i,s:{s:s%,s:s%,s:I,s:s%},s:[]}", "format", FORMAT, "device", "name", device->name,
+                     strlen(device->name), "vendor", device->vendor, strlen(device->vendor), "vendor_id",
+                     (json_int_t)device->vendor_id, "platform", device->platform, strlen(device->platform),
+                     "records");
 }
 
 static enum claret_status read_file(struct claret_records *records, const struct claret_device_desc *device)
