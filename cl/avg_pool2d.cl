@@ -77,14 +77,6 @@ __kernel void avg_pool2d_dx(CONST_TENSOR(float, dy), TENSOR(float, dx), POOL_PAR
 }
 
 #ifdef LANES
-#define STORE_PIXEL(v, p)                                                                                    \
-    do {                                                                                                     \
-        if (c + LANES <= channels)                                                                           \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, channels - c);                                                           \
-    } while (0)
-
 /* The same on images in NHWC, lanes are channels. Items: (OH, N). */
 __kernel void avg_pool2d_channels(CONST_TENSOR(float, x), TENSOR(float, y), POOL_PARAMETERS)
 {
@@ -100,7 +92,7 @@ __kernel void avg_pool2d_channels(CONST_TENSOR(float, x), TENSOR(float, y), POOL
             for (int h = rows.x; h < rows.y; h++)
                 for (int w = columns.x; w < columns.y; w++)
                     sum += LOAD(x + (h * width + w) * channels + c);
-            STORE_PIXEL(sum / (float)(rows.z * columns.z),
+            STORE_CHANNELS(sum / (float)(rows.z * columns.z),
                         y + (((ulong)n * oh_count + oh) * ow_count + ow) * channels + c);
         }
     }
@@ -121,7 +113,7 @@ __kernel void avg_pool2d_dx_channels(CONST_TENSOR(float, dy), TENSOR(float, dx),
             for (int oh = down.x; oh < down.y; oh++)
                 for (int ow = across.x; ow < across.y; ow++)
                     sum += LOAD(dy + (oh * ow_count + ow) * channels + c) / (float)(ROWS(oh).z * COLUMNS(ow).z);
-            STORE_PIXEL(sum, dx + (((ulong)n * height + h) * width + w) * channels + c);
+            STORE_CHANNELS(sum, dx + (((ulong)n * height + h) * width + w) * channels + c);
         }
     }
 }

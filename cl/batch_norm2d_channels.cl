@@ -16,14 +16,6 @@
 #define SIZES int channels, int plane, int part_count, int chunk, int stride
 
 #ifdef LANES
-#define STORE_CHANNELS(v, p)                                                                                 \
-    do {                                                                                                     \
-        if (c + LANES <= channels)                                                                           \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, channels - c);                                                           \
-    } while (0)
-
 /* Overwrites parts (2, part_count, stride). Items: (part_count). */
 __kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
 {

@@ -11,14 +11,6 @@
 #define SIZES int images, int channels, int plane, int groups, int part_count, int chunk, int stride
 
 #ifdef LANES
-#define STORE_CHANNELS(v, p)                                                                                 \
-    do {                                                                                                     \
-        if (c + LANES <= channels)                                                                           \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, channels - c);                                                           \
-    } while (0)
-
 /* Overwrites parts (2, images, part_count, stride): means, sums of squared distances from them. Items: (part_count, images). */
 __kernel void group_norm_parts(CONST_TENSOR(float, x), TENSOR(float, parts), SIZES)
 {

@@ -47,14 +47,6 @@ __kernel void mul_db(CONST_TENSOR(float, dy), CONST_TENSOR(float, a), TENSOR(flo
 }
 
 #ifdef LANES
-#define STORE_CHANNELS(v, p)                                                                                 \
-    do {                                                                                                     \
-        if (c + LANES <= channels)                                                                           \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, channels - c);                                                           \
-    } while (0)
-
 /* The same with EACH 2, for devices whose work-items own wide vectors: lanes are channels, an item has `pixels` of an image. Items:
  * (ceil(PLANE / pixels), N). */
 __kernel void mul_channels(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR(float, y), int channels, int pixels)

@@ -17,6 +17,18 @@ enum {
     CLARET_CONV_ATTRS
 };
 
+/* Their definitions. */
+#define CLARET_CONV_LARGE (1 << 24)
+#define CLARET_CONV_ATTR_DEFS                                                                                \
+    [CLARET_CONV_OUT_CHANNELS] = {"out_channels", CLARET_ATTR_INT, true, 0, 1, CLARET_CONV_LARGE, NULL},     \
+    [CLARET_CONV_KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, CLARET_CONV_LARGE, NULL},           \
+    [CLARET_CONV_STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 1, 1, CLARET_CONV_LARGE, NULL},               \
+    [CLARET_CONV_PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, CLARET_CONV_LARGE, NULL},             \
+    [CLARET_CONV_DILATION] = {"dilation", CLARET_ATTR_PAIR, false, 1, 1, CLARET_CONV_LARGE, NULL},           \
+    [CLARET_CONV_BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},                                   \
+    [CLARET_CONV_IN_CHANNELS] = {"in_channels", CLARET_ATTR_INT, false, 0, 1, CLARET_CONV_LARGE, NULL},      \
+    [CLARET_CONV_GROUPS] = {"groups", CLARET_ATTR_INT, false, 1, 1, CLARET_CONV_LARGE, NULL}
+
 /* x (n, c, h, w), weight (k, c / groups, r, s), y (n, k, oh, ow) */
 struct claret_conv {
     int64_t n, c, h, w, k, r, s, oh, ow, groups;

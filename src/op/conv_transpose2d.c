@@ -9,20 +9,11 @@
 #include "op/update.h"
 #include "op/vectors.h"
 
-#define LARGE (1 << 24)
-
 /* conv2d's, in their order, and one more. */
 enum { OUTPUT_PADDING = CLARET_CONV_ATTRS };
 static const struct claret_attr_def attrs[] = {
-    [CLARET_CONV_OUT_CHANNELS] = {"out_channels", CLARET_ATTR_INT, true, 0, 1, LARGE, NULL},
-    [CLARET_CONV_KERNEL] = {"kernel_size", CLARET_ATTR_PAIR, true, 0, 1, LARGE, NULL},
-    [CLARET_CONV_STRIDE] = {"stride", CLARET_ATTR_PAIR, false, 1, 1, LARGE, NULL},
-    [CLARET_CONV_PADDING] = {"padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE, NULL},
-    [CLARET_CONV_DILATION] = {"dilation", CLARET_ATTR_PAIR, false, 1, 1, LARGE, NULL},
-    [CLARET_CONV_BIAS] = {"bias", CLARET_ATTR_BOOL, false, 1, 0, 1, NULL},
-    [CLARET_CONV_IN_CHANNELS] = {"in_channels", CLARET_ATTR_INT, false, 0, 1, LARGE, NULL},
-    [CLARET_CONV_GROUPS] = {"groups", CLARET_ATTR_INT, false, 1, 1, LARGE, NULL},
-    [OUTPUT_PADDING] = {"output_padding", CLARET_ATTR_PAIR, false, 0, 0, LARGE, NULL},
+    CLARET_CONV_ATTR_DEFS,
+    [OUTPUT_PADDING] = {"output_padding", CLARET_ATTR_PAIR, false, 0, 0, CLARET_CONV_LARGE, NULL},
     {.key = NULL},
 };
 static const struct claret_schema schema = {"conv_transpose2d", 1, attrs, 0};
