@@ -7,7 +7,11 @@ __kernel void ema(CONST_TENSOR(float, params), TENSOR(float, average), CONST_TEN
     USE(float, average);
     USE_CONST(uint, step);
     const int i = get_global_id(0);
-    if (i >= count || (ACCUMULATE && step[STEP_MORE]))
+    if (i >= count)
         return;
+#if ACCUMULATE
+    if (step[STEP_MORE])
+        return;
+#endif
     average[i] = step[STEP_FIRST] ? params[i] : fma(part, params[i] - average[i], average[i]);
 }

@@ -11,8 +11,12 @@ __kernel void update(TENSOR(float, params), CONST_TENSOR(float, grads), TENSOR(f
     USE(float, state);
     USE_CONST(uint, step);
     const int i = get_global_id(0);
-    if (i >= count || (ACCUMULATE && step[STEP_MORE]))
+    if (i >= count)
         return;
+#if ACCUMULATE
+    if (step[STEP_MORE])
+        return;
+#endif
     float g = grads[i];
 #if CLIP_NORM
     USE_CONST(float, scale);
