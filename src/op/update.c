@@ -1,11 +1,13 @@
-/* update: in params, grads, the slots of state, the gradients' scale where their norm is clipped
- * (clip_norm.c), step; changes params and state of a run of parameters in one launch. PyTorch's formulas, p a
- * parameter, g its gradient (all but AdamW: + weight_decay * p), lr the rate: SGD      v = g in the first
- * step, else momentum * v + (1 - dampening) * g p -= lr * (nesterov ? g + momentum * v : v) Adam     m += (1
- * - beta1) * (g - m), s = beta2 * s + (1 - beta2) * g * g, in step t p -= lr / (1 - beta1^t) * m / (sqrt(s) /
- * sqrt(1 - beta2^t) + eps) AdamW    the same after p *= 1 - lr * weight_decay RMSprop  s = alpha * s + (1 -
- * alpha) * g * g; centered: m += (1 - alpha) * (g - m), s - m * m for s below v = momentum * v + g / (sqrt(s)
- * + eps), p -= lr * v */
+/* update: in params, grads, the slots of state, the gradients' scale where their norm is clipped, step;
+ * changes params and state of a run of parameters in one launch. PyTorch's formulas, p a parameter, g its
+ * gradient (all but AdamW: + weight_decay * p), lr the rate:
+ *   SGD      v = g in the first step, else momentum * v + (1 - dampening) * g
+ *            p -= lr * (nesterov ? g + momentum * v : v)
+ *   Adam     m += (1 - beta1) * (g - m), s = beta2 * s + (1 - beta2) * g * g, in step t
+ *            p -= lr / (1 - beta1^t) * m / (sqrt(s) / sqrt(1 - beta2^t) + eps)
+ *   AdamW    the same after p *= 1 - lr * weight_decay
+ *   RMSprop  s = alpha * s + (1 - alpha) * g * g; centered: m += (1 - alpha) * (g - m), s - m * m for s below
+ *            v = momentum * v + g / (sqrt(s) + eps), p -= lr * v */
 #include "op/update.h"
 
 #include <math.h>
