@@ -27,26 +27,10 @@ __kernel void batch_norm2d_parts(CONST_TENSOR(float, x), CONST_TENSOR(uint, step
     if (part >= part_count)
         return;
     for (int c = 0; c < channels; c += LANES) {
-        __global const float *at = x + (ulong)begin * channels + c;
-        const FLOATS first = begin < end ? LOAD(at) : (FLOATS)0.0f;
-        FLOATS sum[2] = {0.0f, 0.0f}, squares[2] = {0.0f, 0.0f};
-        int p = begin;
-        for (; p + 1 < end; p += 2, at += 2 * channels) {
-            const FLOATS a = LOAD(at) - first, b = LOAD(at + channels) - first;
-            sum[0] += a;
-            sum[1] += b;
-            squares[0] = fma(a, a, squares[0]);
-            squares[1] = fma(b, b, squares[1]);
-        }
-        if (p < end) {
-            const FLOATS a = LOAD(at) - first;
-            sum[0] += a;
-            squares[0] = fma(a, a, squares[0]);
-        }
-        const FLOATS mean = (sum[0] + sum[1]) / (float)max(end - begin, 1);
-        STORE_FLOATS(first + mean, parts + (ulong)part * stride + c);
-        STORE_FLOATS(fmax(fma(-mean, sum[0] + sum[1], squares[0] + squares[1]), (FLOATS)0.0f),
-                     parts + ((ulong)part_count + part) * stride + c);
+        FLOATS mean, squares;
+        moments_of(x + (ulong)begin * channels + c, end - begin, channels, &mean, &squares);
+        STORE_FLOATS(mean, parts + (ulong)part * stride + c);
+        STORE_FLOATS(squares, parts + ((ulong)part_count + part) * stride + c);
     }
 }
 
@@ -104,6 +88,13 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
 /* A part's sums grow in its rows of parts, ROWS pixels at a time: memory is read in its order. */
 #define ROWS 4
 #define ADD_TO(sum, v) STORE_FLOATS(LOAD(sum) + (v), sum)
+#define ADD_PIXEL(pixel)                                                                                     \
+    do {                                                                                                     \
+        const ulong at = (ulong)(pixel)*channels + c;                                                        \
+        const FLOATS g = PASSED(at);                                                                         \
+        sum += g;                                                                                            \
+        product = fma(g, LOAD(x + at) - mean, product);                                                      \
+    } while (0)
 
 /* Overwrites parts (2, part_count, stride): sums of g, of g * xhat. Items: (part_count). */
 __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
@@ -130,19 +121,11 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
             FLOATS sum = 0.0f, product = 0.0f;
             if (p + ROWS <= end)
 #pragma unroll
-                for (int i = 0; i < ROWS; i++) {
-                    const ulong at = (ulong)(p + i) * channels + c;
-                    const FLOATS g = PASSED(at);
-                    sum += g;
-                    product = fma(g, LOAD(x + at) - mean, product);
-                }
+                for (int i = 0; i < ROWS; i++)
+                    ADD_PIXEL(p + i);
             else
-                for (int i = p; i < end; i++) {
-                    const ulong at = (ulong)i * channels + c;
-                    const FLOATS g = PASSED(at);
-                    sum += g;
-                    product = fma(g, LOAD(x + at) - mean, product);
-                }
+                for (int i = p; i < end; i++)
+                    ADD_PIXEL(i);
             ADD_TO(sums + c, sum);
             ADD_TO(products + c, product * LOAD(stat + channels + c));
         }

@@ -22,26 +22,10 @@ __kernel void group_norm_parts(CONST_TENSOR(float, x), TENSOR(float, parts), SIZ
     x += (ulong)n * plane * channels;
     parts += ((ulong)n * part_count + part) * stride;
     for (int c = 0; c < channels; c += LANES) {
-        __global const float *at = x + (ulong)begin * channels + c;
-        const FLOATS first = LOAD(at);
-        FLOATS sum[2] = {0.0f, 0.0f}, squares[2] = {0.0f, 0.0f};
-        int p = begin;
-        for (; p + 1 < end; p += 2, at += 2 * channels) {
-            const FLOATS a = LOAD(at) - first, b = LOAD(at + channels) - first;
-            sum[0] += a;
-            sum[1] += b;
-            squares[0] = fma(a, a, squares[0]);
-            squares[1] = fma(b, b, squares[1]);
-        }
-        if (p < end) {
-            const FLOATS a = LOAD(at) - first;
-            sum[0] += a;
-            squares[0] = fma(a, a, squares[0]);
-        }
-        const FLOATS mean = (sum[0] + sum[1]) / (float)(end - begin);
-        STORE_FLOATS(first + mean, parts + c);
-        STORE_FLOATS(fmax(fma(-mean, sum[0] + sum[1], squares[0] + squares[1]), (FLOATS)0.0f),
-                     parts + (ulong)images * part_count * stride + c);
+        FLOATS mean, squares;
+        moments_of(x + (ulong)begin * channels + c, end - begin, channels, &mean, &squares);
+        STORE_FLOATS(mean, parts + c);
+        STORE_FLOATS(squares, parts + (ulong)images * part_count * stride + c);
     }
 }
 
