@@ -76,7 +76,7 @@ def schedule_of(settings, name):
 
 def with_ten_classes(name, scratch):
     """The network's text, which may be for ImageNet's 1000, in a file of its own."""
-    path = name if os.sep in name or name.endswith(".net") else os.path.join(ROOT, "models", name + ".net")
+    path = network.path_of(name)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     model = os.path.join(scratch, os.path.basename(path))
@@ -119,22 +119,10 @@ def compare(settings, name, python, claret, scratch):
             "claret": {key: answer[key] for key in (*keys, "device")}}
 
 
-def text_of(failure):
-    if isinstance(failure, OSError) and failure.filename:
-        return f"{failure.filename}: {failure.strerror}"
-    return str(failure)
-
-
 def line_of(row):
     schedule = f"{row['train']:,}, {row['epochs']}, {row['batch_size']}, {row['lr']:g}"
     return [row["name"], f"{row['parameters']:,}", schedule,
             *(f"{row[key]['accuracy']:.1%}" for key in ("torch", "claret"))]
-
-
-def write_rows(path, rows):
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(rows, file, indent=1)
-    os.replace(path + ".new", path)
 
 
 def compare_all(settings, names, rows):
@@ -147,9 +135,9 @@ def compare_all(settings, names, rows):
             try:
                 rows.append(compare(settings, name, python, claret, scratch))
                 if settings.json:
-                    write_rows(settings.json, rows)
+                    report.write_json(settings.json, rows)
             except (turns.Failed, network.NetworkError, OSError) as failure:
-                say(f"{name}: {text_of(failure)}")
+                say(f"{name}: {report.failure_text(failure)}")
                 code = 1
     return code
 
@@ -166,7 +154,7 @@ def main(arguments):
         if names:
             code = compare_all(settings, names, rows)
     except (turns.Missing, turns.Failed, OSError, ValueError) as failure:
-        say(text_of(failure))
+        say(report.failure_text(failure))
         code = 1
     if rows:
         print(*report.columns([HEAD, *map(line_of, rows)]), sep="\n")

@@ -17,7 +17,6 @@ Exit code: 0 compared; 1 losses differ, a program failed, or there is nothing to
 """
 import argparse
 import glob
-import json
 import os
 import shlex
 import signal
@@ -152,8 +151,7 @@ def cases_of(settings, folder, claret):
         for model, batch in own or SETS[name]:
             yield Case(model, batch, folder, claret)
     for model in settings.model or []:
-        if os.sep not in model and not model.endswith(".net"):
-            model = os.path.join(ROOT, "models", model + ".net")
+        model = network.path_of(model)
         for batch in settings.batch_size or [32]:
             yield Case(model, batch, folder, claret)
 
@@ -255,11 +253,7 @@ def device_text(device):
 
 def write_json(settings, results):
     if settings.json:
-        temporary = settings.json + ".new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
-        os.replace(temporary, settings.json)
+        report.write_json(settings.json, results)
 
 
 def print_head(results, device):
@@ -327,10 +321,8 @@ def main(arguments):
                       "the frameworks' threads wait for each other, and the ratios will say little")
     try:
         return (compare_article if settings.article else compare_cases)(settings, results)
-    except (turns.Failed, network.NetworkError) as failure:
-        error(str(failure))
-    except OSError as failure:
-        error(f"{failure.filename}: {failure.strerror}" if failure.filename else str(failure))
+    except (turns.Failed, network.NetworkError, OSError) as failure:
+        error(report.failure_text(failure))
     return 1
 
 

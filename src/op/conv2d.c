@@ -26,6 +26,23 @@ void claret_conv_extents(const struct claret_attr *attr, const struct claret_sha
     }
 }
 
+enum claret_status claret_conv_check_channels(const struct claret_build *build,
+                                              const struct claret_node *node, int64_t channels)
+{
+    const struct claret_attr *attr = node->attr;
+    int64_t k = attr[CLARET_CONV_OUT_CHANNELS].i[0], groups = attr[CLARET_CONV_GROUPS].i[0];
+    if (attr[CLARET_CONV_IN_CHANNELS].given && attr[CLARET_CONV_IN_CHANNELS].i[0] != channels)
+        return claret_build_error(build, node, &attr[CLARET_CONV_IN_CHANNELS],
+                                  "in_channels is %lld, but its input has %lld channels",
+                                  (long long)attr[CLARET_CONV_IN_CHANNELS].i[0], (long long)channels);
+    if (channels % groups || k % groups)
+        return claret_build_error(build, node, &attr[CLARET_CONV_GROUPS],
+                                  "groups is %lld, which does not divide %s, %lld", (long long)groups,
+                                  channels % groups ? "its input's channels" : "out_channels",
+                                  (long long)(channels % groups ? channels : k));
+    return CLARET_OK;
+}
+
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y)
 {
@@ -35,17 +52,8 @@ enum claret_status claret_conv_build(struct claret_build *build, struct claret_n
         return claret_build_error(build, node, NULL,
                                   "conv2d wants images (channels, height, width), its input is flat");
     int64_t c = in.dim[1], k = attr[CLARET_CONV_OUT_CHANNELS].i[0];
-    if (attr[CLARET_CONV_IN_CHANNELS].given && attr[CLARET_CONV_IN_CHANNELS].i[0] != c)
-        return claret_build_error(build, node, &attr[CLARET_CONV_IN_CHANNELS],
-                                  "in_channels is %lld, but its input has %lld channels",
-                                  (long long)attr[CLARET_CONV_IN_CHANNELS].i[0], (long long)c);
-    int64_t groups = attr[CLARET_CONV_GROUPS].i[0];
-    if (c % groups || k % groups)
-        return claret_build_error(build, node, &attr[CLARET_CONV_GROUPS],
-                                  "groups is %lld, which does not divide %s, %lld", (long long)groups,
-                                  c % groups ? "its input's channels" : "out_channels",
-                                  (long long)(c % groups ? c : k));
-    int64_t out[2];
+    int64_t groups = attr[CLARET_CONV_GROUPS].i[0], out[2];
+    CLARET_TRY(claret_conv_check_channels(build, node, c));
     claret_conv_extents(attr, &in, out);
     for (int d = 0; d < 2; d++) {
         int64_t kernel = attr[CLARET_CONV_KERNEL].i[d], padding = attr[CLARET_CONV_PADDING].i[d];

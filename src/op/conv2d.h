@@ -39,6 +39,9 @@ struct claret_conv claret_conv_problem(const struct claret_attr *attr, const str
                                        const struct claret_tensor *y);
 /* Height and width of the output on images x (N, C, H, W); less than 1: the kernel does not fit. */
 void claret_conv_extents(const struct claret_attr *attr, const struct claret_shape *x, int64_t out[2]);
+/* CLARET_INVALID: in_channels is not the input's number of them, or groups does not divide both sides'. */
+enum claret_status claret_conv_check_channels(const struct claret_build *build,
+                                              const struct claret_node *node, int64_t channels);
 /* Checks the node's input (in[0]) against its attributes, adds weight and bias, gives the output's shape. */
 enum claret_status claret_conv_build(struct claret_build *build, struct claret_node *node,
                                      struct claret_shape *y);

@@ -21,23 +21,6 @@ static const struct claret_op bias_op, bias_dx, bias_dw;
 
 /* ---- shape and gradient ---- */
 
-static enum claret_status check_channels(const struct claret_build *build, const struct claret_node *node,
-                                         int64_t channels)
-{
-    const struct claret_attr *attr = node->attr;
-    int64_t k = attr[CLARET_CONV_OUT_CHANNELS].i[0], groups = attr[CLARET_CONV_GROUPS].i[0];
-    if (attr[CLARET_CONV_IN_CHANNELS].given && attr[CLARET_CONV_IN_CHANNELS].i[0] != channels)
-        return claret_build_error(build, node, &attr[CLARET_CONV_IN_CHANNELS],
-                                  "in_channels is %lld, but its input has %lld channels",
-                                  (long long)attr[CLARET_CONV_IN_CHANNELS].i[0], (long long)channels);
-    if (channels % groups || k % groups)
-        return claret_build_error(build, node, &attr[CLARET_CONV_GROUPS],
-                                  "groups is %lld, which does not divide %s, %lld", (long long)groups,
-                                  channels % groups ? "its input's channels" : "out_channels",
-                                  (long long)(channels % groups ? channels : k));
-    return CLARET_OK;
-}
-
 static enum claret_status extents(const struct claret_build *build, const struct claret_node *node,
                                   const struct claret_shape *in, int64_t out[2])
 {
@@ -69,7 +52,7 @@ static enum claret_status shape(struct claret_build *build, struct claret_node *
         return claret_build_error(
             build, node, NULL, "conv_transpose2d wants images (channels, height, width), its input is flat");
     int64_t k = attr[CLARET_CONV_OUT_CHANNELS].i[0], groups = attr[CLARET_CONV_GROUPS].i[0], out[2];
-    CLARET_TRY(check_channels(build, node, in.dim[1]));
+    CLARET_TRY(claret_conv_check_channels(build, node, in.dim[1]));
     CLARET_TRY(extents(build, node, &in, out));
     int64_t r = attr[CLARET_CONV_KERNEL].i[0], s = attr[CLARET_CONV_KERNEL].i[1];
     /* PyTorch's default, which takes the weight's second dimension for the input's channels. */

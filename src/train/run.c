@@ -293,11 +293,14 @@ failed:
     return status;
 }
 
-/* Of a training that came to nothing no folder stays that would count as a run. */
-static void drop_empty(const struct claret_run *run)
+/* Whether it is of a training that came to nothing: no folder of it stays that would count as a run. */
+static bool is_empty(const struct claret_run *run)
 {
-    if (!run->logging || !run->fresh || run->checkpoint_count > 0 || run->validation.size > 0)
-        return;
+    return run->logging && run->fresh && run->checkpoint_count == 0 && run->validation.size == 0;
+}
+
+static void drop_folder(const struct claret_run *run)
+{
     remove_in(run->folder, config_name);
     if (run->made)
         rmdir(run->folder); /* where nothing else is in it */
@@ -307,9 +310,10 @@ void claret_run_destroy(struct claret_run *run)
 {
     if (!run)
         return;
-    const struct claret_run was = *run;
+    const bool empty = is_empty(run);
     drop_files(run);
-    drop_empty(&was);
+    if (empty)
+        drop_folder(run);
     free(run->folder);
     free(run->weights);
     free(run->checkpoints);

@@ -7,6 +7,7 @@ first input.
 """
 import json
 import math
+import os
 import re
 import subprocess
 
@@ -15,8 +16,16 @@ OPS = ("conv2d", "batch_norm2d", "linear", "max_pool2d", "avg_pool2d", "adaptive
        "concat", "dropout", "conv_transpose2d", "group_norm", "layer_norm", "upsample", *ACTIVATIONS)
 
 
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
+
+
 class NetworkError(Exception):
     """A network that cannot be read, or not be compared."""
+
+
+def path_of(model):
+    """The text of a network: a file, or a name of the zoo."""
+    return model if os.sep in model or model.endswith(".net") else os.path.join(MODELS, model + ".net")
 
 
 def without_dropout(text):

@@ -1,4 +1,5 @@
 """What is counted and how it is printed."""
+import json
 import os
 import platform
 import statistics
@@ -60,6 +61,22 @@ def case_row(case):
 
 
 CASE_HEAD = ["images/s: median (min–max) of the rounds", "PyTorch", "TensorFlow", "claret", "claret to the better"]
+
+
+def write_json(path, what):
+    """Whole or not at all."""
+    temporary = path + ".new"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(what, file, indent=1)
+        file.write("\n")
+    os.replace(temporary, path)
+
+
+def failure_text(failure):
+    """An exception as a user reads it."""
+    if isinstance(failure, OSError) and failure.filename:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)
 
 
 def read_field(path, field):
