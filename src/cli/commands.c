@@ -110,15 +110,21 @@ static const struct cli_example predict_examples[] = {
     {NULL, NULL},
 };
 static const char *const predict_paragraphs[] = {
-    "Says what classes a network takes images for, the likeliest first, with their probabilities (softmax). "
-    "Images are PNG or "
+    "Says what classes a network takes images for, the likeliest first, with their probabilities: by softmax "
+    "after --loss cross_entropy; after bce each class's own by sigmoid, which need not add up to 1. After "
+    "mse "
+    "the outputs stand there as they are: scores. Where --loss is not given, a checkpoint says what it was, "
+    "or "
+    "the config.ini that lies beside the weights; else it is taken for cross_entropy. Images are PNG or "
     "JPEG files, resized to the network's input as those of a folder of images are in training; '-' stands "
     "for a list of "
     "files on standard input, one a line. --mean and --std have to be those of the training.",
     "One line an image, \"FILE: CLASS PERCENT%, CLASS PERCENT%, ...\"; with --csv a head and rows of "
     "file,rank,label,class,probability; with --json {\"images\": [{\"file\", \"classes\": [{\"label\", "
     "\"name\", "
-    "\"probability\"}]}], \"weights\", \"device\"}. An image that cannot be read is named on standard error, "
+    "\"probability\"}]}], \"weights\", \"device\"}. Scores have \"score\" for \"probability\", and no "
+    "percent "
+    "sign. An image that cannot be read is named on standard error, "
     "the others are "
     "done, and the exit code is 1.",
     NULL,

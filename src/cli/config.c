@@ -74,6 +74,29 @@ static void set_up_libinih(void)
     ini_max_line = LONGEST_LINE;
 }
 
+struct looking {
+    const char *key;
+    char *value;
+};
+
+static int look(void *user, const char *section, const char *key, const char *value)
+{
+    struct looking *looking = user;
+
+    if (strcmp(section, "train") == 0 && strcmp(key, looking->key) == 0 && !looking->value)
+        looking->value = strdup(value);
+    return 1;
+}
+
+char *cli_config_value(const char *path, const char *key)
+{
+    struct looking looking = {key, NULL};
+
+    set_up_libinih();
+    ini_parse(path, look, &looking);
+    return looking.value;
+}
+
 bool cli_read_config(const char *path, struct claret_options *options)
 {
     struct reading reading = {.path = path, .options = options, .ended = true};

@@ -138,10 +138,10 @@ enum cli_group {
     X(BEST_BY, "best-by", 0, "accuracy|loss", "best-by", T, TRAINING, "which of these tests is best")        \
     X(EARLY_STOPPING, "early-stopping", 0, "N", "early-stopping", T, TRAINING,                               \
       "end when N tests in a row were not better than the best; 0: never")                                   \
-    X(LOSS, "loss", 0, "NAME", "loss", TE, TRAINING,                                                         \
+    X(LOSS, "loss", 0, "NAME", "loss", TEP, TRAINING,                                                        \
       "cross_entropy (CrossEntropyLoss), mse (MSELoss), or bce (BCEWithLogitsLoss) with 1 for the class "    \
       "and "                                                                                                 \
-      "0 for the others as targets; tests tell it too")                                                      \
+      "0 for the others as targets; tests tell it too, and predictions are by it")                           \
     X(LABEL_SMOOTHING, "label-smoothing", 0, "X", "label-smoothing", TE, TRAINING,                           \
       "cross_entropy: this share of each image's target goes to all classes alike")                          \
     X(CLASS_WEIGHTS, "class-weights", 0, "X,X,...|balanced", "class-weights", TE, TRAINING,                  \
@@ -286,6 +286,8 @@ void cli_command_unknown(const char *name);
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
 /* Options of the file's section [train]. False: it said what is wrong, and where. */
 bool cli_read_config(const char *path, struct claret_options *options);
+/* The value of a key in the file's section [train], malloc'ed; NULL: the file says nothing of it. */
+char *cli_config_value(const char *path, const char *key);
 /* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given
  * several times ("NODE=NAME...") keeps all its values, a space between them. */
 enum claret_status cli_set_option(struct claret_options *options, const char *key, const char *argument,

@@ -10,12 +10,16 @@
 
 #define LINE 4096
 
+/* What a class's number is, by the loss that the network was trained with. */
+enum scale { SOFTMAX, SIGMOID, PLAIN };
+
 struct predicting {
     const struct cli_args *args;
     struct claret_network *network;
     struct claret_dataset *stand_in;
     struct claret_session *session;
     int shape[3], classes, batch, top;
+    enum scale scale;
     char **names;          /* (classes); NULL: numbers */
     unsigned char *images; /* (batch, C, H, W) */
     char **files;          /* (batch) */
@@ -104,22 +108,72 @@ static const char *name_of(const struct predicting *predicting, int label, char 
     return number;
 }
 
+/* ---- the loss ----------------------------------------------------------------------------------- */
+
+/* "runs/a/config.ini" of "runs/a/weights.safetensors", malloc'ed. */
+static char *config_beside(const char *weights)
+{
+    const char *slash = strrchr(weights, '/');
+    size_t folder = slash ? (size_t)(slash - weights) + 1 : 0, size = folder + sizeof "config.ini";
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%.*sconfig.ini", (int)folder, weights);
+    return path;
+}
+
+/* The option loss of the training that the weights are of: what --loss says, else the file where it is a
+ * checkpoint, else the config.ini beside it, else the default stays. */
+static void find_loss(const struct cli_args *args)
+{
+    const char *weights = args->value[CLI_WEIGHTS];
+    struct claret_checkpoint *checkpoint = NULL;
+    struct claret_options *theirs = NULL;
+    char *config = config_beside(weights), *value = NULL;
+
+    if (args->value[CLI_LOSS])
+        goto out;
+    if (claret_checkpoint_open(weights, &checkpoint) == CLARET_OK &&
+        claret_options_create(&theirs) == CLARET_OK &&
+        claret_checkpoint_options(checkpoint, theirs) == CLARET_OK)
+        value = strdup(claret_options_get(theirs, "loss"));
+    else if (config)
+        value = cli_config_value(config, "loss");
+    if (value && strcmp(value, claret_options_get(args->options, "loss")) != 0 &&
+        claret_options_set(args->options, "loss", value) == CLARET_OK)
+        cli_note("trained with --loss %s, as %s says", value, checkpoint ? weights : config);
+out:
+    free(config);
+    free(value);
+    claret_options_destroy(theirs);
+    claret_checkpoint_destroy(checkpoint);
+}
+
+static enum scale scale_of(const char *loss)
+{
+    return strcmp(loss, "bce") == 0 ? SIGMOID : strcmp(loss, "mse") == 0 ? PLAIN : SOFTMAX;
+}
+
 /* ---- results ------------------------------------------------------------------------------------ */
 
-/* The `top` classes to the front of order, the likeliest first, and the logits to probabilities. A tie goes
- * to the lower class. */
-static void rank(struct predicting *predicting, float *logits)
+static void to_probabilities(const struct predicting *predicting, float *logits)
 {
     double largest = logits[0], sum = 0;
 
-    for (int i = 0; i < predicting->classes; i++) {
-        predicting->order[i] = i;
+    for (int i = 0; i < predicting->classes; i++)
         largest = logits[i] > largest ? logits[i] : largest;
-    }
     for (int i = 0; i < predicting->classes; i++)
         sum += exp(logits[i] - largest);
     for (int i = 0; i < predicting->classes; i++)
-        logits[i] = (float)(exp(logits[i] - largest) / sum);
+        logits[i] = (float)(predicting->scale == SIGMOID ? 1 / (1 + exp(-(double)logits[i]))
+                                                         : exp(logits[i] - largest) / sum);
+}
+
+/* The `top` classes to the front of order, the likeliest first. A tie goes to the lower class. */
+static void rank(struct predicting *predicting, const float *logits)
+{
+    for (int i = 0; i < predicting->classes; i++)
+        predicting->order[i] = i;
     for (int i = 0; i < predicting->top; i++) {
         int best = i;
         for (int j = i + 1; j < predicting->classes; j++) {
@@ -146,7 +200,12 @@ static void print_field(const char *text)
     cli_out("\",");
 }
 
-static void print_image(struct predicting *predicting, const char *file, const float *probabilities)
+static const char *value_name(const struct predicting *predicting)
+{
+    return predicting->scale == PLAIN ? "score" : "probability";
+}
+
+static void print_image(struct predicting *predicting, const char *file, const float *values)
 {
     bool csv = predicting->args->value[CLI_CSV] != NULL;
     json_t *classes = predicting->list ? json_array() : NULL;
@@ -161,15 +220,17 @@ static void print_image(struct predicting *predicting, const char *file, const f
             print_field(file);
             cli_out("%d,%d,", i + 1, label);
             print_field(name);
-            cli_out("%.6g\n", (double)probabilities[label]);
+            cli_out("%.6g\n", (double)values[label]);
+        } else if (predicting->scale == PLAIN) {
+            cli_out("%s %s %.4f", i ? "," : "", name, (double)values[label]);
         } else {
-            cli_out("%s %s %.2f%%", i ? "," : "", name, 100.0 * (double)probabilities[label]);
+            cli_out("%s %s %.2f%%", i ? "," : "", name, 100.0 * (double)values[label]);
         }
         if (classes) {
             json_t *row = json_object();
             json_object_set_new(row, "label", json_integer(label));
             json_object_set_new(row, "name", cli_json_text(name));
-            json_object_set_new(row, "probability", cli_json_number((double)probabilities[label]));
+            json_object_set_new(row, value_name(predicting), cli_json_number((double)values[label]));
             json_array_append_new(classes, row);
         }
     }
@@ -195,6 +256,8 @@ static int flush(struct predicting *predicting)
         float *logits = predicting->logits + (size_t)i * (size_t)predicting->classes;
         if (code == CLI_DONE) {
             rank(predicting, logits);
+            if (predicting->scale != PLAIN)
+                to_probabilities(predicting, logits);
             print_image(predicting, predicting->files[i], logits);
         }
         free(predicting->files[i]);
@@ -282,6 +345,8 @@ static int prepare(struct predicting *predicting)
     }
     predicting->top = predicting->top < predicting->classes ? predicting->top : predicting->classes;
     predicting->batch = (int)cli_number(args, "batch-size");
+    find_loss(args);
+    predicting->scale = scale_of(claret_options_get(args->options, "loss"));
     int code = read_names(predicting);
     if (code != CLI_DONE)
         return code;
@@ -313,7 +378,7 @@ static int predict(struct predicting *predicting)
     if (args->value[CLI_JSON])
         predicting->list = json_array();
     if (args->value[CLI_CSV])
-        cli_out("file,rank,label,class,probability\n");
+        cli_out("file,rank,label,class,%s\n", value_name(predicting));
     for (int i = 0; i < args->operand_count && code == CLI_DONE; i++)
         code =
             strcmp(args->operands[i], "-") == 0 ? add_list(predicting) : add(predicting, args->operands[i]);

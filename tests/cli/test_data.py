@@ -1,5 +1,6 @@
 """Data sets from the command line: found, fitted to the network, refused with what to change."""
 import csv
+import math
 import os
 import re
 import shutil
@@ -218,6 +219,38 @@ class Predict(FolderCase):
             self.assertEqual((str(first["label"]), first["name"]), tuple(expected[2:4]))
             self.assertAlmostEqual(first["probability"], float(expected[4]), places=5)
             self.assertEqual(len(image["classes"]), 2)
+
+    def first(self, *words):
+        return {row["label"]: row for row in self.json(self.run_claret(*words, "--json"))["images"][0]["classes"]}
+
+    def test_by_the_loss(self):
+        """Softmax, sigmoid or the outputs themselves, by what the run's files or --loss say."""
+        image = self.images[0]
+        self.run_claret(*self.TRAIN, "--loss", "bce", "--val-every", "1", "-o", "bce")
+        words = ("predict", image, "--model", "my.net", "--weights", "bce/weights.safetensors")
+        scores = {label: row["score"] for label, row in self.first(*words, "--loss", "mse").items()}
+        self.assertEqual(list(scores.values()), sorted(scores.values(), reverse=True))
+        for label, row in self.first(*words).items():
+            self.assertAlmostEqual(row["probability"], 1 / (1 + math.exp(-scores[label])), places=6)
+        total = sum(math.exp(score) for score in scores.values())
+        soft = self.first(*words, "--loss", "cross_entropy")
+        for label, row in soft.items():
+            self.assertAlmostEqual(row["probability"], math.exp(scores[label]) / total, places=6)
+        self.assertIn("trained with --loss bce, as bce/config.ini says", self.run_claret(*words).err)
+        # A file by itself: weights say nothing, a checkpoint does. Elsewhere a config.ini may be anybody's.
+        os.mkdir(self.path("alone"))
+        for name in ("weights", "best"):
+            shutil.copy(self.path(f"bce/{name}.safetensors"), self.path("alone"))
+        alone = ("predict", image, "--model", "my.net", "--weights")
+        self.assertEqual(self.first(*alone, "alone/weights.safetensors"), soft)
+        self.write("alone/config.ini", "loss = bce\n[train\n")
+        self.assertEqual(self.first(*alone, "alone/weights.safetensors"), soft)
+        self.assertEqual(self.first(*alone, "alone/best.safetensors"), self.first(*alone, "bce/best.safetensors"))
+        self.assertIn("as alone/best.safetensors says", self.run_claret(*alone, "alone/best.safetensors").err)
+        # Lines and rows of scores.
+        self.assertRegex(self.run_claret(*words, "--loss", "mse").out, r"\A\S+: 2 -?\d+\.\d{4}, \d -?\d+\.\d{4}, ")
+        self.assertEqual(self.run_claret(*words, "--loss=mse", "--csv").out.splitlines()[0], "file,rank,label,class,score")
+        self.refused(*words, "--loss", "msee", code=2, says="did you mean 'mse'?")
 
     def test_as_eval_sees_it(self):
         """The accuracy of the predictions is eval's, with a normalisation of one's own too."""
