@@ -1,6 +1,6 @@
 /* accumulate: in grads, mean, step; out mean, changed: the gradients of the batches since the last update,
- * averaged by their numbers of images. STEP_WEIGHT is this batch's share of all images so far: the mean moves
- * by that part of the way to its gradients, and is them where it is 1. */
+ * averaged by the weights of their images, 1 each without class weights. STEP_WEIGHT is this batch's share of
+ * all so far: the mean moves by that part of the way to its gradients, and is them where it is 1. */
 #include "op/op.h"
 #include "op/update.h"
 

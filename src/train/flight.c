@@ -118,16 +118,20 @@ void claret_session_abandon(struct claret_session *session)
     session->running = NULL; /* where STEP_SLOT stands is not known */
 }
 
-/* What the step's batch is among those of its update. */
-static void gather(struct claret_session *session, int count, struct claret_stage_header *header)
+/* What the step's batch is among those of its update: its loss is a mean by its images' weights, and so is
+ * the large batch's. A batch whose weights are all 0 has gradients of 0. */
+static void gather(struct claret_session *session, const int32_t *labels, int count,
+                   struct claret_stage_header *header)
 {
-    session->gathered.images += (size_t)count;
-    header->weight = (float)((double)count / (double)session->gathered.images);
+    double weight = claret_criterion_weight(&session->criterion, labels, count);
+    session->gathered.weight += weight;
+    header->weight = session->gathered.weight > 0 ? (float)(weight / session->gathered.weight) : 1;
     header->more = ++session->gathered.steps < (size_t)session->options->accumulate && !session->update;
     session->update = false;
     if (header->more)
         return;
-    session->gathered.steps = session->gathered.images = 0;
+    session->gathered.steps = 0;
+    session->gathered.weight = 0;
     session->updates++;
     session->stepped = true;
 }
@@ -150,7 +154,7 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
     header.momentum = claret_optimizer_momentum(&optimizer);
     claret_optimizer_corrections(&optimizer, session->updates + 1, &header.mean_scale, &header.square_scale);
     if (engine->graph->training)
-        gather(session, count, &header);
+        gather(session, (const int32_t *)(memory + engine->layout.labels), count, &header);
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;

@@ -135,6 +135,14 @@ static double cross_entropy(const struct claret_criterion *criterion, const floa
     return loss;
 }
 
+double claret_criterion_weight(const struct claret_criterion *criterion, const int32_t *labels, int count)
+{
+    double sum = criterion->weights ? 0 : count;
+    for (int i = 0; criterion->weights && i < count; i++)
+        sum += criterion->weights[labels[i]];
+    return sum;
+}
+
 double claret_criterion_part(const struct claret_criterion *criterion, const float *logits, int32_t label,
                              double *weight)
 {

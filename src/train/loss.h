@@ -24,5 +24,7 @@ void claret_criterion_finish(struct claret_criterion *criterion);
 /* One image's part of the loss over many images: the sum of the parts by the sum of `weight`. */
 double claret_criterion_part(const struct claret_criterion *criterion, const float *logits /* (classes) */,
                              int32_t label, double *weight);
+/* The sum of the weights of images with these labels: what the mean over them divides by. */
+double claret_criterion_weight(const struct claret_criterion *criterion, const int32_t *labels, int count);
 
 #endif

@@ -76,7 +76,8 @@ struct claret_session {
     bool update;         /* the next step ends with an update, whatever accumulate says */
     size_t updates;      /* that the optimizer has made */
     struct {
-        size_t steps, images;
+        size_t steps;
+        double weight;                       /* of their images */
     } gathered;                              /* since the last update */
     bool swapped;                            /* the weights' average is in their place */
     bool reset_loss;                         /* the next step begins a loss window */

@@ -321,7 +321,8 @@ enum claret_status claret_session_validate(struct claret_session *session,
 static enum claret_status begin(struct training *training, const struct claret_dataset *dataset)
 {
     struct claret_session *session = training->session;
-    session->gathered.steps = session->gathered.images = 0;
+    session->gathered.steps = 0;
+    session->gathered.weight = 0;
     size_t before = training->at.train_images;
     if (training->at.steps && before != dataset->count)
         return claret_fail(CLARET_SHAPE,

@@ -73,16 +73,27 @@ class Accumulate(harness.Case):
         with open(self.path(folder, "log.csv"), encoding="ascii") as file:
             return [float(line.split(",")[4]) for line in file.read().splitlines()[1:]]
 
+    def same(self, large, small):
+        large, small = (read_weights(self.path(name, "weights.safetensors")) for name in (large, small))
+        for name, values in large.items():
+            numbers = [struct.unpack(f"<{len(some) // 4}f", some) for some in (values, small[name])]
+            self.assertLess(max(abs(a - b) for a, b in zip(*numbers)), 1e-6)
+
     def test_as_a_large_batch(self):
         """Also an epoch's last update, of fewer images."""
         words = ["--epochs", "2", "--lr", "0.01", "--lr-schedule", "cosine", "--lr-by", "step", "--lr-warmup", "3"]
         self.run_claret(*TRAIN, *words, "-b", "16", "--log-every", "1", "-o", "large")
         self.run_claret(*TRAIN, *words, "-b", "4", "--accumulate", "4", "--log-every", "4", "-o", "small")
-        large, small = (read_weights(self.path(name, "weights.safetensors")) for name in ("large", "small"))
-        for name, values in large.items():
-            numbers = [struct.unpack(f"<{len(some) // 4}f", some) for some in (values, small[name])]
-            self.assertLess(max(abs(a - b) for a, b in zip(*numbers)), 1e-6)
+        self.same("large", "small")
         self.assertEqual(self.rates("small"), [rate for i, rate in enumerate(self.rates("large")) if i % 13 != 12])
+
+    def test_with_class_weights(self):
+        """Each batch counts by its images' weights; some batches of two have none but 0."""
+        for weights, batch, steps in (("1,0.1,3,0.5,7,1,2,0.01,1,5", 8, 4), ("0,0,0,0,1,0,2,0,0,5", 2, 8)):
+            words = ["--lr", "0.01", "--class-weights", weights, "--overwrite"]
+            self.run_claret(*TRAIN, *words, "-b", str(batch * steps), "-o", "large")
+            self.run_claret(*TRAIN, *words, "-b", str(batch), "--accumulate", str(steps), "-o", "small")
+            self.same("large", "small")
 
     def test_checkpoints_at_updates(self):
         self.run_claret(*TRAIN, "--accumulate", "4", "--checkpoint-every", "6", "--checkpoint-keep", "99", "-o", "run")
