@@ -53,3 +53,25 @@ void list_results(struct claret_devices *devices, const char *const *reasons)
     }
     assert_int_equal(claret_devices_finish(devices), CLARET_OK);
 }
+
+struct claret_devices *list_example(void)
+{
+    static const char *const reasons[] = {NULL, "no compiler", NULL, NULL, NULL, "dead", NULL, "sick", NULL};
+    struct claret_devices *devices = list_start();
+    list_platform(devices, "Alpha OpenCL");
+    list_device(devices, "cpu", "Big CPU", 1, "", 0);
+    list_device(devices, "accelerator", "Old Thing", 0, "", 0);
+    list_platform(devices, "Beta");
+    list_platform(devices, "Alpha OpenCL Graphics");
+    list_device(devices, "gpu", "Radeon 680M", 1, "0000:05:00.0", 0x1002);
+    list_device(devices, "gpu", "Radeon RX 6800", 0, "0000:03:00.0", 0x1002);
+    list_device(devices, "gpu", "Radeon RX 6800 XT", 0, "0000:04:00.0", 0x1002);
+    list_device(devices, "gpu", "Dead Card", 0, "0000:06:00.0", 0x1002);
+    list_platform(devices, "rusticl");
+    list_device(devices, "gpu", "AMD Radeon RX 6800 (radeonsi)", 0, "0000:03:00.0", 0x1002);
+    list_device(devices, "gpu", "Twin", 0, "", 0x1002);
+    list_device(devices, "gpu", "Twin", 0, "", 0x1002);
+    list_results(devices, reasons);
+    assert_int_equal(claret_devices_add_failed(devices, "bad.icd", "driver bad.icd aborted"), CLARET_OK);
+    return devices;
+}

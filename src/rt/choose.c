@@ -77,14 +77,31 @@ static bool contains(const char *text, const char *part)
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
+static bool in_platforms(const struct choice *choice, size_t device)
+{
+    return choice->platforms.in[platform_of(choice->devices, device)];
+}
+
+/* Each with the number that --device would take beside this --platform. */
 static void list_devices(const struct choice *choice, bool matches_only, struct claret_text *text)
 {
     for (size_t i = 0; i < choice->devices->device_count; i++) {
-        if (matches_only && !choice->matches.in[i])
+        if (matches_only ? !choice->matches.in[i] : !in_platforms(choice, i))
             continue;
         claret_text_add(text, "\n  ");
-        claret_devices_describe(choice->devices, i, text);
+        claret_devices_describe(choice->devices, i,
+                                given(choice->platform) ? choice->devices->devices[i].within : i, text);
     }
+}
+
+/* The end of a sentence about a platform's devices, or all. */
+static void list_all(const struct choice *choice, struct claret_text *text)
+{
+    bool any = false;
+    for (size_t i = 0; i < choice->devices->device_count; i++)
+        any |= in_platforms(choice, i);
+    claret_text_add(text, any ? "; there are:" : "; it has none");
+    list_devices(choice, false, text);
 }
 
 static void list_platforms(const struct choice *choice, bool matches_only, struct claret_text *text)
@@ -110,8 +127,7 @@ static enum claret_status unknown_device(const struct choice *choice)
     claret_text_add(&text, "there is no device \"%s\"", choice->device);
     if (given(choice->platform))
         claret_text_add(&text, " in platform \"%s\"", choice->platform);
-    claret_text_add(&text, "; there are:");
-    list_devices(choice, false, &text);
+    list_all(choice, &text);
     return refuse(CLARET_NOT_FOUND, &text);
 }
 
@@ -134,8 +150,7 @@ static enum claret_status none_usable(const struct choice *choice, const char *k
         claret_text_add(&text, ":");
         list_devices(choice, true, &text);
     } else if (choice->devices->device_count > 0) {
-        claret_text_add(&text, "; there are:");
-        list_devices(choice, false, &text);
+        list_all(choice, &text);
     } else {
         claret_text_add(&text, ": no OpenCL driver offers one; what to install: claret devices");
     }
@@ -218,11 +233,6 @@ static enum claret_status narrow_platforms(struct choice *choice)
 
 /* ---- devices --------------------------------------------------------------------------------------------
  */
-
-static bool in_platforms(const struct choice *choice, size_t device)
-{
-    return choice->platforms.in[platform_of(choice->devices, device)];
-}
 
 /* The one that a number or "P:D" names; false: there is none. */
 static bool by_number(const struct choice *choice, size_t platform, size_t within, size_t *index)

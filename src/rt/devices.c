@@ -337,10 +337,11 @@ const char *claret_devices_advice(const struct claret_devices *devices, size_t i
     return index < devices->advice_count ? devices->advice[index] : NULL;
 }
 
-void claret_devices_describe(const struct claret_devices *devices, size_t index, struct claret_text *text)
+void claret_devices_describe(const struct claret_devices *devices, size_t index, size_t number,
+                             struct claret_text *text)
 {
     const struct claret_device *device = &devices->devices[index];
-    claret_text_add(text, "%zu (%s): %s, %s", index, device->text[CLARET_DEVICE_ID],
+    claret_text_add(text, "%zu (%s): %s, %s", number, device->text[CLARET_DEVICE_ID],
                     device->text[CLARET_DEVICE_NAME], device->text[CLARET_DEVICE_PLATFORM_NAME]);
     if (!device->number[CLARET_DEVICE_USABLE])
         claret_text_add(text, "; not usable: %s", device->text[CLARET_DEVICE_REASON]);

@@ -75,8 +75,9 @@ enum claret_status claret_devices_add_advice(struct claret_devices *devices, con
 /* Once all is told: says which devices are one and the same. */
 enum claret_status claret_devices_finish(struct claret_devices *devices);
 
-/* "0 (0:0): NAME, PLATFORM" and, where it cannot be used, why. */
-void claret_devices_describe(const struct claret_devices *devices, size_t device, struct claret_text *text);
+/* "NUMBER (0:0): NAME, PLATFORM" and, where it cannot be used, why. */
+void claret_devices_describe(const struct claret_devices *devices, size_t device, size_t number,
+                             struct claret_text *text);
 
 /* ---- listing (enumerate.c) ---------------------------------------------------------------------- */
 
