@@ -71,8 +71,8 @@ static bool unknown(const struct parser *parser, const char *name)
     const struct tool *tool = parser->tool;
     int other = find_long(tool, name, strlen(name), ~0U), near = claret_nearest(name, next_flag, tool);
     if (other >= 0)
-        cli_error("--%s is not an option of %s %s", tool->flags[other].name, tool->name,
-                  tool->commands[parser->args->command].name);
+        cli_error("--%s is not an option of %s %s; see %s --help", tool->flags[other].name, tool->name,
+                  tool->commands[parser->args->command].name, tool->name);
     else if (near >= 0)
         cli_error("there is no option --%s; did you mean --%s?", name, tool->flags[near].name);
     else
@@ -120,7 +120,7 @@ static bool read_letters(struct parser *parser, const char *letters)
     for (; *letters; letters++) {
         int index = find_letter(parser->tool, *letters, mask_of(parser));
         if (index == NO_FLAG) {
-            cli_error("there is no option -%c", *letters);
+            cli_error("there is no option -%c; see %s --help", *letters, parser->tool->name);
             return false;
         }
         if (parser->tool->flags[index].argument)

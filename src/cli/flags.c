@@ -188,7 +188,7 @@ static void unknown_option(const struct parser *parser, const char *name)
     if (other >= 0 && strcmp(cli_flags[other].name, name) == 0 && !command)
         cli_error("--%s stands without a command; see claret --help", name);
     else if (other >= 0 && strcmp(cli_flags[other].name, name) == 0)
-        cli_error("--%s is not an option of claret %s", name, command);
+        cli_error("--%s is not an option of claret %s; see claret %s --help", name, command, command);
     else if (near >= 0)
         cli_error("there is no option --%s; did you mean --%s?", name, cli_flags[near].name);
     else
@@ -255,13 +255,21 @@ static bool read_long(struct parser *parser, const char *word)
     return take(parser, flag, equals ? equals + 1 : NULL);
 }
 
+static void unknown_letter(const struct parser *parser, char letter)
+{
+    bool known = parser->command < CLI_COMMAND_COUNT;
+
+    cli_error("there is no option -%c; see claret%s%s --help", letter, known ? " " : "",
+              known ? cli_commands[parser->command].name : "");
+}
+
 /* "-qb8": switches, then at most one option with its value attached or in the next word. */
 static bool read_letters(struct parser *parser, const char *letters)
 {
     for (; *letters; letters++) {
         int flag = find_letter(*letters, parser->mask);
         if (flag < 0) {
-            cli_error("there is no option -%c", *letters);
+            unknown_letter(parser, *letters);
             return false;
         }
         if (cli_flags[flag].argument)

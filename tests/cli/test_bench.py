@@ -56,7 +56,7 @@ class Usage(harness.Case):
         self.refused("step", "--repeat", code=2, says="--repeat needs a value")
         self.refused("step", "--json=1", code=2, says="--json takes no value")
         self.refused("step", "now", code=2, says="'now' is one word too many")
-        self.refused("step", "-Z", code=2, says="no option -Z")
+        self.refused("step", "-Z", code=2, says="no option -Z; see claret-bench --help")
         self.refused("step", "--json", "--csv", code=2, says="either --json or --csv")
         self.refused("step", "--losses", "3", code=2, says="--losses needs --data-file")
         self.refused("compare", "a.json", code=2, says="two results")

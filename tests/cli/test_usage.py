@@ -125,9 +125,9 @@ class Grammar(harness.Case):
     def test_unknown(self):
         self.refused("train", "--bach-size", "3", code=2, says="did you mean --batch-size?")
         self.refused("train", "--weigth-decay=3", code=2, says="did you mean --weight-decay?")
-        self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz")
-        self.refused("train", "-Z", code=2, says="no option -Z")
-        self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval")
+        self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz; see claret train --help")
+        self.refused("train", "-Z", code=2, says="no option -Z; see claret train --help")
+        self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval; see claret eval --help")
         self.refused("trian", code=2, says="did you mean 'train'?")
         self.refused("help", "sow", code=2, says="did you mean 'show'?")
         for command in ("doctor", "diff"):
