@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "train/optimizer.h"
 #include "train/engine.h"
+#include "train/optimizer.h"
 #include "train/session.h"
 
 #define QUEUE_SECONDS 20e-3 /* of steps may be queued, … */
