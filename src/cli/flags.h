@@ -22,6 +22,7 @@ enum cli_mask {
     CLI_IN_TE = CLI_IN_T | CLI_IN_E,
     CLI_IN_TS = CLI_IN_T | CLI_IN_S,
     CLI_IN_EP = CLI_IN_E | CLI_IN_P,
+    CLI_IN_TSP = CLI_IN_TS | CLI_IN_P,
     CLI_IN_TEF = CLI_IN_TE | CLI_IN_F,
     CLI_IN_TEP = CLI_IN_TE | CLI_IN_P,
     CLI_IN_TESP = CLI_IN_TEP | CLI_IN_S,
@@ -105,7 +106,9 @@ enum cli_group {
       "what is left to train. Running statistics go on, as in PyTorch")                                      \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, "use the first N training images; 0: all") \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, "use the first N test images; 0: all")       \
-    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TESP, TRAINING, "images in a step")                  \
+    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TSP, TRAINING, "images in a step")                   \
+    X(EVAL_BATCH, "batch-size", 'b', "N", "batch-size", E, DEVICE,                                           \
+      "images at a time, or as many of them as fit; not given: 128")                                         \
     X(EPOCHS, "epochs", 0, "N", "epochs", T, TRAINING, "times to go through the training images")            \
     X(MAX_STEPS, "max-steps", 0, "N", "max-steps", T, TRAINING,                                              \
       "end as if finished after N steps over all epochs; 0: no limit")                                       \

@@ -39,7 +39,8 @@ const char *cli_flag_default(const struct cli_flag *flag, const struct claret_op
 {
     const char *value = flag->key && flag->argument ? claret_options_get(defaults, flag->key) : NULL;
 
-    if (flag == &cli_flags[CLI_DATA_PATH]) /* said at --data */
+    if (flag == &cli_flags[CLI_DATA_PATH] ||
+        flag == &cli_flags[CLI_EVAL_BATCH]) /* said at --data, by itself */
         return NULL;
     return value && value[0] ? value : NULL;
 }

@@ -30,7 +30,10 @@ void cli_print_result(const struct claret_result *result, const struct claret_da
             percent(correct, count), correct, count);
     for (int label = 0; label < classes; label++) {
         size_t right = 0, images = class_count(result, classes, label, &right);
-        cli_out("  %s: %.2f%%\n", claret_dataset_class_name(dataset, label), percent(right, images));
+        if (images)
+            cli_out("  %s: %.2f%%\n", claret_dataset_class_name(dataset, label), percent(right, images));
+        else
+            cli_out("  %s: no images\n", claret_dataset_class_name(dataset, label));
     }
 }
 

@@ -182,12 +182,13 @@ static uint64_t memory_limit(const struct claret_session *session)
     return option && option < device ? option : device;
 }
 
-/* Plans for evaluation at the largest batch with which everything fits, down to one image. *bytes: of both
- * plans. */
+/* Plans for evaluation at the largest batch with which everything fits, down to one image; beside no training
+ * the batch size that was asked for is the first tried. *bytes: of both plans. */
 static enum claret_status plan_eval(struct claret_session *session, const struct claret_plan *train,
                                     struct claret_engine *eval, uint64_t *bytes)
 {
-    for (int64_t batch = EVAL_BATCH;; batch /= 2) {
+    bool asked = !train && claret_options_given(session->options, "batch-size");
+    for (int64_t batch = asked ? session->options->batch_size : EVAL_BATCH;; batch /= 2) {
         enum claret_status status = plan(session, false, batch, eval);
         if (status == CLARET_OK) {
             *bytes = pool_bytes(train, eval->plan);

@@ -181,12 +181,20 @@ enum claret_status claret_session_predict(struct claret_session *session, const 
                                           float *logits)
 {
     claret_error_clear();
-    if (!session || !images || !logits || count < 1 || count > session->eval.batch)
+    int64_t most = session ? session->eval.batch : 0;
+    if (session && session->options->batch_size > most) /* memory has kept the plan's batch smaller */
+        most = session->options->batch_size;
+    if (!session || !images || !logits || count < 1 || count > most)
         return claret_fail(CLARET_INVALID,
                            "claret_session_predict: needs a session, 1 to %lld images and logits",
-                           session ? (long long)session->eval.batch : 0LL);
+                           (long long)most);
     CLARET_TRY(claret_session_swap_ema(session));
-    enum claret_status status = predict(session, images, count, logits);
+    enum claret_status status = CLARET_OK;
+    for (int first = 0, part; status == CLARET_OK && first < count; first += part) {
+        part = count - first < session->eval.batch ? count - first : (int)session->eval.batch;
+        status = predict(session, (const char *)images + (size_t)first * session->eval.layout.image, part,
+                         logits + (size_t)first * (size_t)session->network->classes);
+    }
     enum claret_status back = claret_session_swap_ema(session);
     return status == CLARET_OK ? back : status;
 }

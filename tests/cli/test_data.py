@@ -202,6 +202,8 @@ class Predict(FolderCase):
         with open(self.write("list.txt", "\n".join(self.images[1:]) + "\n\n"), encoding="ascii") as listed:
             again = self.run_claret(*self.words, self.images[0], "-", "-b", "1", "--classes", "names.txt", stdin=listed)
         self.assertEqual(again.out, result.out)
+        many = self.run_claret(*self.words, *self.images[:1] * 300, "-b", "290", "--classes", "data").out.splitlines()
+        self.assertEqual(many, lines[:1] * 300)
         numbers = self.run_claret(*self.words, self.images[0], "--top", "1").out
         self.assertRegex(numbers, r"\Adata/test/red/00\.png: 2 \d+\.\d\d%\n\Z")
 

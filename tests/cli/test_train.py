@@ -378,6 +378,13 @@ class Eval(harness.Case):
         for i, row in enumerate(answer["confusion"]):
             self.assertEqual(list(map(int, lines[13 + i].split()[2:])), row)
 
+        # Of two images most classes have none.
+        result = self.run_claret(*words[:-1], "2", "--json", "-b", "1")
+        for name, accuracy in self.json(result)["class_accuracy"].items():
+            self.assertIn(f"  {name}: no images\n" if accuracy is None else f"  {name}: {accuracy:.2f}%\n", result.err)
+        self.assertEqual(result.err.count(": no images\n"), list(self.json(result)["class_accuracy"].values()).count(None))
+        self.assertIn(": no images\n", result.err)
+
     def test_init_continues(self):
         self.run_claret(*TRAIN, "-o", "a")
         self.run_claret(*TRAIN, "-o", "b", "--init", "a/weights.safetensors", "--lr", "0")
