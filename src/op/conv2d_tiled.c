@@ -179,17 +179,36 @@ static bool dx_applicable(const struct claret_problem *problem, char reason[128]
     return fits(problem, problem->node->out[0], problem->node->in[0], reason);
 }
 
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Pixels with the same remainders by the stride, a phase, are hit by the same taps: each phase is a product
+ * of its own in the same launch, over the taps that hit it alone. */
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->out[0], node->in[0]);
     const struct claret_conv *conv = &tiled.conv;
+    int64_t phases[2], pixels = conv->n, extent[2] = {conv->h, conv->w};
+    for (int d = 0; d < 2; d++) {
+        phases[d] = conv->stride[d] < extent[d] ? conv->stride[d] : extent[d];
+        pixels *= (extent[d] + conv->stride[d] - 1) / conv->stride[d];
+    }
     tiled.mask = claret_conv_mask(node);
-    struct claret_tiling tiling =
-        claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit), conv->c,
-                           conv->n * conv->h * conv->w, conv->k * conv->r * conv->s, 1);
+    struct claret_tiling tiling = claret_tile_choose(
+        claret_emit_device(emit), claret_emit_params(emit), conv->c, pixels * phases[0] * phases[1],
+        (conv->k * conv->r * conv->s + phases[0] * phases[1] - 1) / (phases[0] * phases[1]), 1);
+    int64_t tile = (int64_t)tiling.wn * tiling.rn;
+    tiling.columns = (pixels + tile - 1) / tile * phases[0] * phases[1];
     struct claret_kernel_call *call = claret_emit_kernel(emit, "images", "conv2d_tiled", "conv2d_tiled_dx");
     claret_tile_launch(call, &tiling, 1);
     defines(call, 1, &tiled);
+    if (conv->stride[0] > 1 || conv->stride[1] > 1) {
+        claret_kernel_define(call, "K", conv->k);
+        claret_kernel_define(call, "QH", conv->stride[0] / gcd(conv->stride[0], conv->dilation[0]));
+        claret_kernel_define(call, "QW", conv->stride[1] / gcd(conv->stride[1], conv->dilation[1]));
+    }
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, tiled.mask >= 0 ? tiled.mask : node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);
