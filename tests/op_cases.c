@@ -453,7 +453,7 @@ const struct claret_op_case claret_op_cases[] = {
      9, LARGE},
     /* kernels for GPUs: the phases of a stride, some that no tap hits, some beyond small images, tiles cut
        off */
-    {"tiles-phases", "5 17 14",
+    {"fused-tiles-phases", "5 17 14",
      "conv2d out_channels=7 kernel_size=3 stride=2 padding=1; relu; conv2d out_channels=6 kernel_size=2 "
      "stride=3 "
      "padding=2,1; conv2d out_channels=5 kernel_size=1 stride=1,2; flatten",
@@ -466,6 +466,13 @@ const struct claret_op_case claret_op_cases[] = {
      "conv2d out_channels=33 kernel_size=3 stride=2 padding=1; relu; conv2d out_channels=18 kernel_size=5,4 "
      "stride=3,2 padding=2; flatten",
      9, LARGE},
+    {"fused-tiles-winograd", "17 5 6",
+     "conv2d out_channels=19 kernel_size=3 padding=1; relu; conv2d out_channels=16 kernel_size=3 padding=0,3 "
+     "bias=false; flatten",
+     3, SMALL},
+    {"tiles-winograd-wide", "37 11 13",
+     "conv2d out_channels=70 kernel_size=3; relu; conv2d out_channels=33 kernel_size=3 padding=2,1; flatten",
+     5, LARGE},
     {.name = NULL},
 };
 

@@ -14,8 +14,7 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
-                            char reason[128])
+bool claret_tiled_conv_small(const struct claret_tiled_conv *tiled, char reason[128])
 {
     const struct claret_conv *conv = &tiled->conv;
     const int64_t *window = tiled->window;
@@ -23,12 +22,20 @@ bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct c
     int64_t most = conv->n * largest(conv->c * conv->h * conv->w, largest(conv->k, 4) * outputs);
     int64_t reach = largest(conv->h, conv->w) + largest(conv->padding[0] + conv->dilation[0] * conv->r,
                                                         conv->padding[1] + conv->dilation[1] * conv->s);
-    if (!claret_tile_device(problem->device, problem->params, reason) || !claret_conv_whole(conv, reason))
-        return false;
-    if (most > INT32_MAX / 2 || conv->k * conv->c * conv->r * conv->s > INT32_MAX / 2 || reach > 1 << 28) {
+    bool small =
+        most <= INT32_MAX / 2 && conv->k * conv->c * conv->r * conv->s <= INT32_MAX / 2 && reach <= 1 << 28;
+    if (!small)
         snprintf(reason, 128, "its images are too large for 32-bit indices");
+    return small;
+}
+
+bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
+                            char reason[128])
+{
+    int64_t positions = tiled->window[0] * tiled->window[1];
+    if (!claret_tile_device(problem->device, problem->params, reason) ||
+        !claret_conv_whole(&tiled->conv, reason) || !claret_tiled_conv_small(tiled, reason))
         return false;
-    }
     if (FOUR % positions != 0)
         snprintf(reason, 128, "pools over windows of %lld positions, not of 1, 2 or 4", (long long)positions);
     return FOUR % positions == 0;
