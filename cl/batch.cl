@@ -43,15 +43,22 @@ void take_header(__global const uint *header, __global uint *step)
     step[STEP_MOMENTUM] = header[HEADER_MOMENTUM];
 }
 
-/* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has. */
+#define NUMBERED 1 /* src/op/batch.h: claret_resident */
+#define AUGMENTED 2
+
+/* Where image n of the slot lies: in it, or in the data set on the device under the number that the slot has, or there as the batch's
+ * n-th. */
 __global const uchar *image_of(__global const uchar *slot, int images_at, __global const uchar *data, int n,
                                ulong image_bytes);
 __global const uchar *image_of(__global const uchar *slot, int images_at, __global const uchar *data, int n,
                                ulong image_bytes)
 {
     __global const uchar *images = slot + images_at;
-    if (((__global const uint *)slot)[HEADER_RESIDENT])
+    const uint resident = ((__global const uint *)slot)[HEADER_RESIDENT];
+    if (resident == NUMBERED)
         return data + ((__global const uint *)images)[n] * image_bytes;
+    if (resident == AUGMENTED)
+        return data + n * image_bytes;
     return images + n * image_bytes;
 }
 

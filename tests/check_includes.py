@@ -18,7 +18,7 @@ ALLOWED = {
     "plan": ["base", "spec", "op", "graph"],
     "rt": ["base", "spec", "op", "graph", "plan"],
     "tune": ["base", "spec", "op", "graph", "plan", "rt"],
-    "data": ["base", "op/batch.h"],
+    "data": ["base", "op/augment.h", "op/batch.h"],
     "train": ["base", "spec", "op", "graph", "plan", "rt", "tune", "data"],
     "cli": [],
 }

@@ -52,10 +52,10 @@ static void end(struct ends *ends)
     claret_rt_close(ends->rt);
 }
 
-/* Runs the first node (batch_load) or the last (step_end) and takes over what it left in the step's words. */
+/* Runs batch_load or the last node (step_end) and takes over what it left in the step's words. */
 static void run(struct ends *ends, bool last)
 {
-    int node = last ? ends->graph->node_count - 1 : 0;
+    int node = last ? ends->graph->node_count - 1 : ends->graph->load;
     char where[200];
     WORKS(claret_node_run_execute(&ends->run, node, ends->values));
     claret_node_run_output(&ends->run, ends->graph->step, ends->values, ends->step);

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "data/data.h"
+#include "op/augment.h"
 #include "train/engine.h"
 
 #define COUNT 37
@@ -27,7 +28,7 @@ struct trained {
     int32_t labels[COUNT];
 };
 
-static void begin(struct trained *trained, const char *text)
+static void begin(struct trained *trained, const char *text, bool augment)
 {
     struct claret_rng rng;
     claret_rng_init(&rng, 9, CLARET_STREAM_SHAPES, 0);
@@ -43,6 +44,11 @@ static void begin(struct trained *trained, const char *text)
     WORKS(claret_options_set(trained->options, "epochs", "2"));
     WORKS(claret_options_set(trained->options, "no-shuffle", "true"));
     WORKS(claret_options_set(trained->options, "no-cache", "true"));
+    if (augment) {
+        WORKS(claret_options_set(trained->options, "random-crop", "2"));
+        WORKS(claret_options_set(trained->options, "random-horizontal-flip", "0.5"));
+        WORKS(claret_options_set(trained->options, "random-erasing", "0.5"));
+    }
     WORKS(claret_session_create(trained->network, trained->options, trained->dataset, 1, &trained->session));
 }
 
@@ -81,8 +87,8 @@ static void compare(const struct trained *a, const struct trained *b)
 static void same(const char *text)
 {
     static struct trained resident, sent;
-    begin(&resident, text);
-    begin(&sent, text);
+    begin(&resident, text, false);
+    begin(&sent, text, false);
     WORKS(claret_session_train(resident.session, resident.dataset, NULL, NULL));
     send(&sent, 2);
     compare(&resident, &sent);
@@ -94,11 +100,28 @@ static void same(const char *text)
     end(&sent);
 }
 
+/* What is augmented on the device and what on the loader's threads. */
+static void same_augmented(const char *text)
+{
+    static struct trained resident, sent;
+    begin(&resident, text, true);
+    begin(&sent, text, true);
+    WORKS(claret_session_train(resident.session, resident.dataset, NULL, NULL));
+    claret_engine_reside_anywhere = false;
+    WORKS(claret_session_train(sent.session, sent.dataset, NULL, NULL));
+    claret_engine_reside_anywhere = true;
+    compare(&resident, &sent);
+    end(&resident);
+    end(&sent);
+}
+
 static void test_same_bits(void **state)
 {
     (void)state;
     same(fused);
     same(apart);
+    same_augmented(fused);
+    same_augmented(apart);
 }
 
 /* That the comparison above is one: such a data set does live on the device, one of float32 or too large does
@@ -108,24 +131,27 @@ static void test_what_resides(void **state)
     (void)state;
     static struct trained trained;
     struct claret_engine engine = {0};
-    begin(&trained, apart);
-    WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
+    begin(&trained, apart, false);
+    WORKS(claret_engine_reside(trained.session, trained.dataset, 0, &engine));
     assert_non_null(engine.exec);
     assert_true(engine.graph->data >= 0);
     claret_engine_release(trained.session, &engine);
     assert_null(engine.exec);
+    WORKS(claret_engine_reside(trained.session, trained.dataset, CLARET_AUGMENT_ANY, &engine));
+    assert_true(engine.exec && engine.graph->augmented >= 0);
+    claret_engine_release(trained.session, &engine);
     if (claret_rt_device(trained.session->rt)->unified) {
         claret_engine_reside_anywhere = false;
-        WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
+        WORKS(claret_engine_reside(trained.session, trained.dataset, 0, &engine));
         assert_null(engine.exec);
         claret_engine_reside_anywhere = true;
     }
     trained.dataset->element = CLARET_F32;
-    WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
+    WORKS(claret_engine_reside(trained.session, trained.dataset, 0, &engine));
     assert_null(engine.exec);
     trained.dataset->element = CLARET_U8;
     trained.dataset->count = (size_t)1 << 50;
-    WORKS(claret_engine_reside(trained.session, trained.dataset, &engine));
+    WORKS(claret_engine_reside(trained.session, trained.dataset, 0, &engine));
     assert_null(engine.exec);
     trained.dataset->count = COUNT;
     end(&trained);

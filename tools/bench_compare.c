@@ -145,15 +145,40 @@ static void print_only(const char *file, const json_t *list)
         cli_out("only in %s: %s\n", file, json_string_value(json_array_get(list, i)));
 }
 
-static int print(const struct bench_args *args, const struct comparison *comparison)
+/* A table; where there are `several` results, one for each, under what it is of: names of devices are longer
+ * than a column. */
+static void print_changed(const json_t *changed, bool several)
 {
     static const struct bench_column columns[] = {{"what", "changed", NULL, 0},
                                                   {"a", "A", "%.4g", 1},
                                                   {"b", "B", "%.4g", 1},
                                                   {"ratio", "B / A", "%.3f", 1},
                                                   {.key = NULL}};
-    if (json_array_size(comparison->changed))
-        bench_print_rows(comparison->changed, columns);
+    size_t count = json_array_size(changed), next = 0;
+    while (next < count) {
+        const char *first = json_string_value(json_object_get(json_array_get(changed, next), "what"));
+        const char *end = several ? strstr(first, ": ") : NULL;
+        int length = end ? (int)(end - first) + 2 : 0;
+        json_t *rows = json_array();
+        for (; next < count; next++) {
+            json_t *row = json_array_get(changed, next);
+            const char *what = json_string_value(json_object_get(row, "what"));
+            if (strncmp(what, first, (size_t)length) != 0)
+                break;
+            row = json_copy(row);
+            json_object_set_new(row, "what", cli_json_text(what + length));
+            json_array_append_new(rows, row);
+        }
+        if (length)
+            cli_out("%.*s\n", length - 2, first);
+        bench_print_rows(rows, columns);
+        json_decref(rows);
+    }
+}
+
+static int print(const struct bench_args *args, const struct comparison *comparison, bool several)
+{
+    print_changed(comparison->changed, several);
     print_only(args->operand[0], comparison->only_a);
     print_only(args->operand[1], comparison->only_b);
     cli_out("%zu measurements, %zu changed by more than their spread\n", comparison->compared,
@@ -185,7 +210,7 @@ int bench_compare(const struct bench_args *args)
         if (comparison.compared == 0)
             cli_error("%s and %s have no measurement in common", args->operand[0], args->operand[1]);
         else
-            code = print(args, &comparison);
+            code = print(args, &comparison, json_object_get(a, "results") != NULL);
     }
     json_decref(comparison.changed);
     json_decref(comparison.only_a);

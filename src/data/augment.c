@@ -13,17 +13,38 @@
 
 bool claret_augment_any(const struct claret_augment *augment)
 {
+    return claret_augment_kinds(augment) != 0;
+}
+
+static bool colours(const struct claret_augment *augment)
+{
     const double *jitter = augment->jitter;
 
-    return augment->resized_crop > 0 || augment->crop > 0 || augment->flip > 0 || augment->rotation > 0 ||
-           jitter[0] > 0 || jitter[1] > 0 || jitter[2] > 0 || jitter[3] > 0 || augment->erasing > 0;
+    return jitter[0] > 0 || jitter[1] > 0 || jitter[2] > 0 || jitter[3] > 0;
+}
+
+int claret_augment_kinds(const struct claret_augment *augment)
+{
+    int kinds = 0;
+
+    if (augment->resized_crop > 0)
+        kinds |= CLARET_AUGMENT_RESIZE;
+    if (augment->crop > 0 && augment->reflect)
+        kinds |= CLARET_AUGMENT_REFLECT;
+    if (augment->rotation > 0)
+        kinds |= CLARET_AUGMENT_TURN;
+    if (colours(augment))
+        kinds |= CLARET_AUGMENT_COLOUR;
+    if (augment->jitter[CLARET_CONTRAST] > 0)
+        kinds |= CLARET_AUGMENT_CONTRAST;
+    if (kinds || augment->crop > 0 || augment->flip > 0 || augment->erasing > 0)
+        kinds |= CLARET_AUGMENT_ANY;
+    return kinds;
 }
 
 enum claret_status claret_augment_check(const struct claret_augment *augment,
                                         const struct claret_dataset *dataset)
 {
-    const double *jitter = augment->jitter;
-    bool colours = jitter[0] > 0 || jitter[1] > 0 || jitter[2] > 0 || jitter[3] > 0;
     int smaller = dataset->height < dataset->width ? dataset->height : dataset->width;
 
     if (claret_augment_any(augment) && dataset->element != CLARET_U8)
@@ -32,7 +53,7 @@ enum claret_status claret_augment_check(const struct claret_augment *augment,
         return claret_fail(CLARET_INVALID,
                            "random-crop: a padding of %d pixels cannot be reflected in images of %dx%d",
                            augment->crop, dataset->height, dataset->width);
-    if (colours && dataset->channels != 1 && dataset->channels != 3)
+    if (colours(augment) && dataset->channels != 1 && dataset->channels != 3)
         return claret_fail(CLARET_INVALID, "color-jitter: images have 1 or 3 channels, not %d",
                            dataset->channels);
     return CLARET_OK;
@@ -48,7 +69,7 @@ static int below(struct claret_rng *rng, int bound)
     return (int)claret_rng_below(rng, (uint32_t)bound);
 }
 
-/* ---- where pixels come from ---------------------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------------------------------------- */
 
 /* A box of a random share of the area and a random ratio; after ten that do not fit, the largest in the
  * middle with a ratio that may be. */
@@ -80,30 +101,80 @@ static struct claret_box draw_box(struct claret_rng *rng, int height, int width,
     return box;
 }
 
-/* From the file's own pixels, or from those in memory. */
-static enum claret_status resized_crop(const struct claret_augment *augment,
-                                       const struct claret_dataset *dataset, struct claret_rng *rng,
-                                       size_t index, unsigned char *image)
+static void draw_erasing(struct claret_rng *rng, int height, int width, int32_t erase[4])
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        double area = (double)height * width * uniform(rng, 0.02, 0.33);
+        double aspect = exp(uniform(rng, log(0.3), log(3.3)));
+        int h = (int)lrint(sqrt(area * aspect)), w = (int)lrint(sqrt(area / aspect));
+        if (h >= height || w >= width || h < 1 || w < 1)
+            continue;
+        erase[0] = below(rng, height - h + 1);
+        erase[1] = below(rng, width - w + 1);
+        erase[2] = h;
+        erase[3] = w;
+        return;
+    }
+}
+
+/* The mean's nearest bytes: what is nearest to zero once it is normalised. */
+static uint32_t fill_of(const struct claret_dataset *dataset)
+{
+    uint32_t fill = 0;
+
+    for (int c = 0; c < dataset->channels; c++) {
+        double mean = (double)dataset->mean[c] * 255 + 0.5;
+        fill |= (uint32_t)(mean < 0 ? 0 : mean > 255 ? 255 : mean) << (8 * c);
+    }
+    return fill;
+}
+
+void claret_augment_draw(const struct claret_augment *augment, const struct claret_dataset *dataset,
+                         uint64_t seed, uint32_t epoch, size_t index, int height, int width,
+                         struct claret_recipe *recipe)
+{
+    struct claret_rng rng;
+    struct claret_box box = {0, 0, width, height};
+
+    claret_rng_init_part(&rng, seed, CLARET_STREAM_AUGMENT, (uint32_t)index, epoch);
+    *recipe = (struct claret_recipe){
+        .image = (uint32_t)index, .turn = {CLARET_TURN_ONE, 0}, .fill = fill_of(dataset)};
+    if (augment->resized_crop > 0)
+        box = draw_box(&rng, height, width, augment->resized_crop);
+    memcpy(recipe->box, (int32_t[]){box.y, box.x, box.height, box.width}, sizeof recipe->box);
+    if (augment->crop > 0) {
+        recipe->move[0] = below(&rng, 2 * augment->crop + 1) - augment->crop;
+        recipe->move[1] = below(&rng, 2 * augment->crop + 1) - augment->crop;
+    }
+    if (augment->flip > 0)
+        recipe->mirror = (double)claret_rng_float(&rng) < augment->flip;
+    if (augment->rotation > 0) {
+        double angle = uniform(&rng, -augment->rotation, augment->rotation) * PI / 180;
+        recipe->turn[0] = (int32_t)lrint(cos(angle) * CLARET_TURN_ONE);
+        recipe->turn[1] = (int32_t)lrint(sin(angle) * CLARET_TURN_ONE);
+    }
+    claret_jitter_draw(augment->jitter, &rng, dataset->channels, recipe);
+    if (augment->erasing > 0 && (double)claret_rng_float(&rng) < augment->erasing)
+        draw_erasing(&rng, dataset->height, dataset->width, recipe->erase);
+}
+
+/* ---- where pixels come from ---------------------------------------------------------------------------- */
+
+/* The box, from the file's own pixels or from those in memory. */
+static enum claret_status resized_crop(const struct claret_dataset *dataset, size_t index,
+                                       const struct claret_image *file, const struct claret_box *box,
+                                       unsigned char *image)
 {
     const size_t plane = (size_t)dataset->height * (size_t)dataset->width;
-    enum claret_status status = CLARET_OK;
-    struct claret_image file;
-    struct claret_box box;
 
-    if (dataset->paths) {
-        CLARET_TRY(claret_dataset_open_file(dataset, index, &file));
-        box = draw_box(rng, file.height, file.width, augment->resized_crop);
-        status = claret_image_fit(&file, &box, dataset->channels, dataset->height, dataset->width, image);
-        free(file.pixels);
-        return status;
-    }
-    box = draw_box(rng, dataset->height, dataset->width, augment->resized_crop);
-    for (int c = 0; c < dataset->channels && status == CLARET_OK; c++) {
+    if (file->pixels)
+        return claret_image_fit(file, box, dataset->channels, dataset->height, dataset->width, image);
+    for (size_t c = 0; c < (size_t)dataset->channels; c++) {
         struct claret_image one = {dataset->width, dataset->height, 1,
-                                   dataset->images + index * dataset->image_bytes + (size_t)c * plane};
-        status = claret_image_fit(&one, &box, 1, dataset->height, dataset->width, image + (size_t)c * plane);
+                                   dataset->images + index * dataset->image_bytes + c * plane};
+        CLARET_TRY(claret_image_fit(&one, box, 1, dataset->height, dataset->width, image + c * plane));
     }
-    return status;
+    return CLARET_OK;
 }
 
 /* Where position `at` of a line of `size` lies that is continued on both sides; -1: outside, zero. */
@@ -157,94 +228,78 @@ static void move(const struct claret_dataset *dataset, const unsigned char *from
         }
 }
 
-/* to (C, H, W): from, turned about its middle by the nearest pixel. */
-static void rotate(const struct claret_dataset *dataset, const unsigned char *from, double degrees,
+/* to (C, H, W): from, turned about its middle by the nearest pixel; in whole numbers, halves of pixels from
+ * the middle, so that it is the same everywhere. */
+static void rotate(const struct claret_dataset *dataset, const unsigned char *from, const int32_t turn[2],
                    unsigned char *to)
 {
     const int height = dataset->height, width = dataset->width;
-    const double angle = degrees * PI / 180, cosine = cos(angle), sine = sin(angle);
     const size_t plane = (size_t)height * (size_t)width;
 
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
-            double u = x - (width - 1) / 2.0, v = y - (height - 1) / 2.0;
-            int column = (int)floor(cosine * u - sine * v + (width - 1) / 2.0 + 0.5);
-            int row = (int)floor(sine * u + cosine * v + (height - 1) / 2.0 + 0.5);
+            int64_t u = 2 * x - (width - 1), v = 2 * y - (height - 1);
+            int64_t column = (turn[0] * u - turn[1] * v + (int64_t)width * CLARET_TURN_ONE) >> 17;
+            int64_t row = (turn[1] * u + turn[0] * v + (int64_t)height * CLARET_TURN_ONE) >> 17;
             bool inside = column >= 0 && column < width && row >= 0 && row < height;
-            for (int c = 0; c < dataset->channels; c++)
-                to[(size_t)c * plane + (size_t)(y * width + x)] =
-                    inside ? from[(size_t)c * plane + (size_t)row * (size_t)width + (size_t)column] : 0;
+            for (size_t c = 0; c < (size_t)dataset->channels; c++)
+                to[c * plane + (size_t)(y * width + x)] =
+                    inside ? from[c * plane + (size_t)(row * width + column)] : 0;
         }
 }
 
-/* The mean's nearest byte: what is nearest to zero once it is normalised. */
-static void erase(const struct claret_dataset *dataset, struct claret_rng *rng, unsigned char *image)
+static void erase(const struct claret_dataset *dataset, const struct claret_recipe *recipe,
+                  unsigned char *image)
 {
-    const int height = dataset->height, width = dataset->width;
+    const int32_t *box = recipe->erase;
 
-    for (int i = 0; i < ATTEMPTS; i++) {
-        double area = (double)height * width * uniform(rng, 0.02, 0.33);
-        double aspect = exp(uniform(rng, log(0.3), log(3.3)));
-        int h = (int)lrint(sqrt(area * aspect)), w = (int)lrint(sqrt(area / aspect));
-        if (h >= height || w >= width || h < 1 || w < 1)
-            continue;
-        int y0 = below(rng, height - h + 1), x0 = below(rng, width - w + 1);
-        for (int c = 0; c < dataset->channels; c++) {
-            double mean = (double)dataset->mean[c] * 255 + 0.5;
-            int value = mean < 0 ? 0 : mean > 255 ? 255 : (int)mean;
-            for (int y = y0; y < y0 + h; y++)
-                memset(image + ((size_t)c * (size_t)height + (size_t)y) * (size_t)width + (size_t)x0, value,
-                       (size_t)w);
-        }
-        return;
-    }
+    for (int c = 0; c < dataset->channels; c++)
+        for (int y = box[0]; y < box[0] + box[2]; y++)
+            memset(image + (size_t)((c * dataset->height + y) * dataset->width + box[1]),
+                   (int)(recipe->fill >> (8 * c) & 255), (size_t)box[3]);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-/* After the first: `image` in place, `scratch` of the same size. */
+/* After the box: `image` in place, `scratch` of the same size. */
 static void change(const struct claret_augment *augment, const struct claret_dataset *dataset,
-                   struct claret_rng *rng, unsigned char *image, unsigned char *scratch)
+                   const struct claret_recipe *recipe, unsigned char *image, unsigned char *scratch)
 {
-    int dy = 0, dx = 0;
-    bool mirror = false;
-
-    if (augment->crop > 0) {
-        dy = below(rng, 2 * augment->crop + 1) - augment->crop;
-        dx = below(rng, 2 * augment->crop + 1) - augment->crop;
-    }
-    if (augment->flip > 0)
-        mirror = (double)claret_rng_float(rng) < augment->flip;
-    if (dy || dx || mirror) {
+    if (recipe->move[0] || recipe->move[1] || recipe->mirror) {
         memcpy(scratch, image, dataset->image_bytes);
-        move(dataset, scratch, dy, dx, augment->reflect, mirror, image);
+        move(dataset, scratch, recipe->move[0], recipe->move[1], augment->reflect, recipe->mirror, image);
     }
     if (augment->rotation > 0) {
         memcpy(scratch, image, dataset->image_bytes);
-        rotate(dataset, scratch, uniform(rng, -augment->rotation, augment->rotation), image);
+        rotate(dataset, scratch, recipe->turn, image);
     }
-    claret_jitter(augment->jitter, rng, dataset->channels, (size_t)dataset->height * (size_t)dataset->width,
-                  image);
-    if (augment->erasing > 0 && (double)claret_rng_float(rng) < augment->erasing)
-        erase(dataset, rng, image);
+    claret_jitter(recipe, dataset->channels, (size_t)dataset->height * (size_t)dataset->width, image);
+    erase(dataset, recipe, image);
 }
 
 enum claret_status claret_augment_fetch(const struct claret_augment *augment,
                                         const struct claret_dataset *dataset, uint64_t seed, uint32_t epoch,
                                         size_t index, unsigned char *image)
 {
-    struct claret_rng rng;
-    unsigned char *scratch;
+    struct claret_image file = {.width = dataset->width, .height = dataset->height};
+    struct claret_recipe recipe;
+    enum claret_status status;
 
-    claret_rng_init_part(&rng, seed, CLARET_STREAM_AUGMENT, (uint32_t)index, epoch);
+    if (augment->resized_crop > 0 && dataset->paths)
+        CLARET_TRY(claret_dataset_open_file(dataset, index, &file));
+    claret_augment_draw(augment, dataset, seed, epoch, index, file.height, file.width, &recipe);
+    const struct claret_box box = {recipe.box[1], recipe.box[0], recipe.box[3], recipe.box[2]};
     if (augment->resized_crop > 0)
-        CLARET_TRY(resized_crop(augment, dataset, &rng, index, image));
+        status = resized_crop(dataset, index, &file, &box, image);
     else
-        CLARET_TRY(claret_dataset_fetch(dataset, index, image));
-    scratch = malloc(dataset->image_bytes);
+        status = claret_dataset_fetch(dataset, index, image);
+    free(file.pixels);
+    if (status != CLARET_OK)
+        return status;
+    unsigned char *scratch = malloc(dataset->image_bytes);
     if (!scratch)
         return claret_no_memory();
-    change(augment, dataset, &rng, image, scratch);
+    change(augment, dataset, &recipe, image, scratch);
     free(scratch);
     return CLARET_OK;
 }

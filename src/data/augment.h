@@ -3,6 +3,7 @@
 #define CLARET_DATA_AUGMENT_H
 
 #include "data/data.h"
+#include "op/augment.h"
 
 /* Done in the order of the fields; zero: not done. */
 struct claret_augment {
@@ -16,11 +17,17 @@ struct claret_augment {
 };
 
 bool claret_augment_any(const struct claret_augment *augment);
+/* What of claret_augment_kinds there is to do; 0: nothing. */
+int claret_augment_kinds(const struct claret_augment *augment);
 /* CLARET_INVALID: what cannot be done to such images. */
 enum claret_status claret_augment_check(const struct claret_augment *augment,
                                         const struct claret_dataset *dataset);
-/* Image `index` of a set, augmented, into `image` (image_bytes). What is drawn depends on seed, epoch and
- * index alone. From any thread. */
+/* What is to be done to image `index` of a set; its file or what is in memory is of height x width. Depends
+ * on seed, epoch and index alone. From any thread. */
+void claret_augment_draw(const struct claret_augment *augment, const struct claret_dataset *dataset,
+                         uint64_t seed, uint32_t epoch, size_t index, int height, int width,
+                         struct claret_recipe *recipe);
+/* Draws it and does it: into `image` (image_bytes). From any thread. */
 enum claret_status claret_augment_fetch(const struct claret_augment *augment,
                                         const struct claret_dataset *dataset, uint64_t seed, uint32_t epoch,
                                         size_t index, unsigned char *image);

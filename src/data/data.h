@@ -51,9 +51,9 @@ enum claret_status claret_dataset_open_file(const struct claret_dataset *dataset
  * rounded as PyTorch's ToTensor and Normalize round in float32. */
 void claret_dataset_table(const struct claret_dataset *dataset, float *table /* (channels, 256) */);
 
-/* Makes slots (op/batch.h: labels and images, or these' numbers; the header is the session's) in the order of
- * the epochs, ahead of their use, on `workers` threads (0: in the caller's). The order depends on seed and
- * epoch alone.
+/* Makes slots (op/batch.h: labels and images, or these' numbers or recipes; the header is the session's) in
+ * the order of the epochs, ahead of their use, on `workers` threads (0: in the caller's). The order depends
+ * on seed and epoch alone.
  */
 struct claret_loader;
 struct claret_loader_options {
@@ -61,11 +61,11 @@ struct claret_loader_options {
     int workers;
     bool shuffle;
     uint64_t seed;
-    size_t epochs, max_steps;             /* max_steps over all epochs, 0: no limit */
-    size_t first;                         /* batch to begin with, counted over all epochs */
-    int ahead;                            /* slots ready or in use at once, at least 2 */
-    bool any_size;                        /* the set may be smaller than a batch */
-    bool resident;                        /* the set lives on the device: slots have its images' numbers */
+    size_t epochs, max_steps; /* max_steps over all epochs, 0: no limit */
+    size_t first;             /* batch to begin with, counted over all epochs */
+    int ahead;                /* slots ready or in use at once, at least 2 */
+    bool any_size;            /* the set may be smaller than a batch */
+    bool resident;            /* the set lives on the device: slots have its images' numbers or recipes */
     const struct claret_augment *augment; /* done to the images (data/augment.h), copied; NULL: nothing */
 };
 struct claret_batch {

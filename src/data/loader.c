@@ -83,6 +83,20 @@ static enum claret_status fetch(const struct claret_loader *loader, size_t epoch
                                 index, image);
 }
 
+/* For the device, which has the images: their numbers, or what is to be done to them. */
+static void name_images(const struct claret_loader *loader, size_t epoch, const uint32_t *indices,
+                        size_t count, void *to)
+{
+    const struct claret_dataset *dataset = loader->dataset;
+    struct claret_recipe *recipes = to;
+
+    if (!loader->options.augment)
+        memcpy(to, indices, count * sizeof(*indices));
+    for (size_t i = 0; loader->options.augment && i < count; i++)
+        claret_augment_draw(&loader->augment, dataset, loader->options.seed, (uint32_t)epoch, indices[i],
+                            dataset->height, dataset->width, &recipes[i]);
+}
+
 /* Without the lock: the slot is this thread's until it is ready. */
 static enum claret_status fill(struct claret_loader *loader, size_t batch, int slot)
 {
@@ -97,7 +111,7 @@ static enum claret_status fill(struct claret_loader *loader, size_t batch, int s
         labels[i] = dataset->labels[indices[i]];
     memset(labels + count, 0, unused * sizeof(*labels));
     if (loader->options.resident) {
-        memcpy(images, indices, count * sizeof(*indices));
+        name_images(loader, batch / loader->steps_per_epoch, indices, count, images);
         return CLARET_OK;
     }
     for (size_t i = 0; i < count; i++)

@@ -7,6 +7,7 @@
 
 #include "base/pattern.h"
 #include "graph/build.h"
+#include "op/augment.h"
 #include "op/batch.h"
 #include "op/update.h"
 
@@ -218,7 +219,7 @@ int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, 
     attr[CLARET_LOAD_SIZE].i[0] = in[1];
     attr[CLARET_LOAD_SIZE].i[1] = in[2];
     memcpy(attr[CLARET_LOAD_PADDING].i, padding, 2 * sizeof *padding);
-    graph->nodes[0].attr = attr;
+    graph->nodes[graph->load].attr = attr;
     graph->tensors[tensor].shape =
         claret_shape4(graph->batch, in[0], in[1] + 2 * padding[0], (in[2] + 2 * padding[1] + q - 1) / q * q);
     return tensor;
@@ -230,6 +231,29 @@ int claret_build_split_input(struct claret_build *build, int tensor, int64_t q, 
 static int slots_of(const struct claret_graph_options *options)
 {
     return claret_optimizer_slots(&options->optimizer) + (options->ema > 0);
+}
+
+/* The batch's images out of the data set, augmented: what batch_load reads then. */
+static void add_augment(struct claret_build *build)
+{
+    struct claret_graph *graph = build->graph;
+    const int64_t *in = graph->spec->input;
+    struct claret_attr *attr = claret_arena_alloc(&graph->arena, CLARET_AUGMENT_ATTRS * sizeof *attr);
+    if (!attr) {
+        build->failed = true;
+        return;
+    }
+    attr[CLARET_AUGMENT_KINDS].i[0] = build->options->augment;
+    attr[CLARET_AUGMENT_CHANNELS].i[0] = in[0];
+    attr[CLARET_AUGMENT_SIZE].i[0] = in[1];
+    attr[CLARET_AUGMENT_SIZE].i[1] = in[2];
+    graph->augmented = claret_build_add_tensor(build, "augmented", CLARET_HOME_IMAGES, CLARET_DTYPE_U8,
+                                               claret_shape1(graph->batch * in[0] * in[1] * in[2]));
+    struct claret_node *node = claret_build_add_node(build, claret_op_find("augment"), "augment", -1, attr);
+    memcpy(node->in, (int[]){graph->stage, graph->step, graph->data}, 3 * sizeof(int));
+    node->out[0] = graph->augmented;
+    node->in_count = 3;
+    node->out_count = 1;
 }
 
 static enum claret_status add_sources(struct claret_build *build)
@@ -252,10 +276,12 @@ static enum claret_status add_sources(struct claret_build *build)
     if (bytes)
         graph->table = claret_build_add_tensor(build, "table", CLARET_HOME_TABLE, CLARET_DTYPE_F32,
                                                claret_shape2(in[0], CLARET_TABLE_ROW));
-    graph->data = -1;
+    graph->data = graph->augmented = -1;
     if (build->options->resident)
         graph->data = claret_build_add_tensor(build, "data", CLARET_HOME_DATA, CLARET_DTYPE_U8,
                                               claret_shape1(build->options->resident));
+    if (build->options->resident && build->options->augment)
+        add_augment(build);
     graph->all_params =
         claret_build_add_tensor(build, "params", CLARET_HOME_PARAMS, CLARET_DTYPE_F32, claret_shape1(0));
     graph->all_grads = graph->all_state = graph->all_buffers = -1;
@@ -270,8 +296,12 @@ static enum claret_status add_sources(struct claret_build *build)
     build->wants[graph->input] = build->options->input_grad;
     graph->labels = claret_build_add_tensor(build, "labels", CLARET_HOME_ARENA, CLARET_DTYPE_I32,
                                             claret_shape1(graph->batch));
+    graph->load = graph->node_count;
     struct claret_node *node = claret_build_add_node(build, claret_op_find("batch_load"), "load", -1, NULL);
-    memcpy(node->in, (int[]){graph->stage, graph->step, graph->table, graph->data}, 4 * sizeof(int));
+    memcpy(node->in,
+           (int[]){graph->stage, graph->step, graph->table,
+                   graph->augmented >= 0 ? graph->augmented : graph->data},
+           4 * sizeof(int));
     memcpy(node->out, (int[]){graph->input, graph->labels, graph->step}, 3 * sizeof(int));
     node->in_count = 4;
     node->out_count = 3;

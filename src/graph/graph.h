@@ -18,6 +18,7 @@ struct claret_graph_options {
     bool channels_last; /* ops that can work on images (N, H, W, C) do */
     bool f32_images;    /* batches come as float32, else uint8 */
     int64_t resident;   /* bytes of the data set that lives on the device, 0: none does */
+    int augment;        /* bits of claret_augment_kinds: done to its images there; 0: nothing is */
     struct claret_optimizer optimizer;
     struct claret_loss loss;
     double clip_norm, clip_value; /* op/update.h */
@@ -39,7 +40,8 @@ struct claret_graph {
     int tensor_count, node_count;
     /* Tensor ids; -1 where the graph has none. */
     int step, stage, table;    /* whole buffers */
-    int data;                  /* the data set on the device */
+    int data, augmented;       /* the data set on the device, a batch of it */
+    int load;                  /* the node that loads the batch */
     int class_weights;         /* (classes), in the loss */
     int input, labels, logits; /* (N,C,H,W), or split by columns for a fused first layer; (N); (N,classes),
                                   logits -1: they stay inside a fused loss */

@@ -54,7 +54,7 @@ void claret_stage_table(const float *values, const float *mean, const float *std
 }
 
 /* in: stage (uint8, all slots), step, table (channels, CLARET_TABLE_ROW; -1: images are float32), data
- * (uint8, all images of the set; -1: they come in the stage)
+ * (uint8, all images of the set, or the batch's alone; -1: they come in the stage)
  *
  * out: x (N, C, H, W), labels (N), step (its words COUNT, LR, FIRST, LOSS_*) */
 static void load_arguments(struct claret_kernel_call *call, const struct claret_node *node, int64_t batch,

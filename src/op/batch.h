@@ -2,7 +2,8 @@
  *
  * A slot is: header (claret_stage_header, CLARET_STAGE_HEADER bytes), labels (int32, N), images (N, C, H, W)
  * as uint8 or float32, each part starting at a multiple of 128 bytes, the whole rounded up likewise. Where
- * the data set lives on the device, the slot has in place of the images their numbers in it (uint32, N). */
+ * the data set lives on the device, the slot has in place of the images their numbers in it (uint32, N), or
+ * where they are augmented there, their recipes (claret_recipe, N). */
 #ifndef CLARET_OP_BATCH_H
 #define CLARET_OP_BATCH_H
 
@@ -21,12 +22,19 @@ struct claret_stage_header {
     float lr;                       /* learning rate of this step */
     uint32_t first;                 /* 1: the optimizer's first step (momentum starts as the gradient) */
     uint32_t reset_loss;            /* 1: the loss window starts anew with this step */
-    uint32_t resident;              /* 1: the slot has numbers of images in the data set on the device */
+    uint32_t resident;              /* claret_resident */
     uint32_t seed[2];               /* of what is drawn on the device: its low and its high half */
     float mean_scale, square_scale; /* claret_optimizer_corrections() */
     uint32_t more;                  /* 1: more batches follow before the update */
     float weight;                   /* this batch's share of the images since the last update */
     float momentum;                 /* claret_optimizer_momentum() */
+};
+
+/* Where a batch's images are. */
+enum claret_resident {
+    CLARET_SENT,      /* in the slot */
+    CLARET_NUMBERED,  /* in the data set on the device, under the numbers in the slot */
+    CLARET_AUGMENTED, /* on the device one behind the other, where an augment node left them */
 };
 
 struct claret_stage_layout {

@@ -45,7 +45,8 @@ enum claret_home {
     CLARET_HOME_STAGE,   /* uploaded batches: claret_stage in op/batch.h */
     CLARET_HOME_TABLE,   /* constants of the session: the normalisation table */
     CLARET_HOME_CLASSES, /* constants of the session: the classes' weights in the loss */
-    CLARET_HOME_DATA,    /* a data set that lives on the device */
+    CLARET_HOME_DATA,    /* a data set that lives on the device … */
+    CLARET_HOME_IMAGES,  /* … and a batch of it, augmented */
     CLARET_HOME_BUFFERS, /* saved state that no gradient changes: running statistics */
     CLARET_HOME_GEMM, /* CLBlast's temporary buffer: it wants a buffer of its own, so all GEMMs share one */
     CLARET_HOME_ARENA /* everything with a lifetime inside the step */

@@ -4,10 +4,11 @@
 #include "plan/emit.h"
 
 static const char *const homes[CLARET_HOME_ARENA + 1] = {
-    [CLARET_HOME_PARAMS] = "params",   [CLARET_HOME_GRADS] = "grads",     [CLARET_HOME_MEANS] = "means",
-    [CLARET_HOME_STATE] = "state",     [CLARET_HOME_STEP] = "step",       [CLARET_HOME_STAGE] = "stage",
-    [CLARET_HOME_TABLE] = "table",     [CLARET_HOME_CLASSES] = "classes", [CLARET_HOME_DATA] = "data",
-    [CLARET_HOME_BUFFERS] = "buffers", [CLARET_HOME_GEMM] = "gemm",       [CLARET_HOME_ARENA] = "arena"};
+    [CLARET_HOME_PARAMS] = "params", [CLARET_HOME_GRADS] = "grads",     [CLARET_HOME_MEANS] = "means",
+    [CLARET_HOME_STATE] = "state",   [CLARET_HOME_STEP] = "step",       [CLARET_HOME_STAGE] = "stage",
+    [CLARET_HOME_TABLE] = "table",   [CLARET_HOME_CLASSES] = "classes", [CLARET_HOME_DATA] = "data",
+    [CLARET_HOME_IMAGES] = "images", [CLARET_HOME_BUFFERS] = "buffers", [CLARET_HOME_GEMM] = "gemm",
+    [CLARET_HOME_ARENA] = "arena"};
 static const char *const dtypes[] = {"float32", "int32", "uint8"};
 
 static void dump_matrix(const struct claret_plan *plan, const char *name, const struct claret_matrix *matrix,

@@ -49,7 +49,8 @@ static enum claret_status null_attach(struct claret_pool *pool, int buffer, cons
     pool->memory[buffer] = malloc((size_t)pool->bytes[buffer]);
     if (!pool->memory[buffer])
         return claret_no_memory();
-    memcpy(pool->memory[buffer], memory, (size_t)bytes);
+    if (memory)
+        memcpy(pool->memory[buffer], memory, (size_t)bytes);
     return CLARET_OK;
 }
 

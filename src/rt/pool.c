@@ -208,13 +208,14 @@ static enum claret_status make_buffer(struct claret_pool *pool, int buffer)
 enum claret_status claret_cl_attach(struct claret_pool *pool, int buffer, const void *memory, uint64_t bytes)
 {
     cl_int code;
-    pool->buffers[buffer] = clCreateBuffer(pool->rt->context, CL_MEM_READ_ONLY, (size_t)bytes, NULL, &code);
+    pool->buffers[buffer] = clCreateBuffer(pool->rt->context, memory ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE,
+                                           (size_t)bytes, NULL, &code);
     if (code != CL_SUCCESS) {
         pool->buffers[buffer] = NULL;
         return out_of_memory(pool, buffer, code, "clCreateBuffer");
     }
     claret_cl_created(CLARET_CL_BUFFER);
-    enum claret_status status = claret_cl_write(pool, buffer, 0, bytes, memory);
+    enum claret_status status = memory ? claret_cl_write(pool, buffer, 0, bytes, memory) : CLARET_OK;
     if (status != CLARET_OK)
         claret_cl_release_buffer(&pool->buffers[buffer]);
     return status;

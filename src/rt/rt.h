@@ -45,8 +45,9 @@ void claret_rt_report(const struct claret_rt *rt, struct claret_text *text);
 enum claret_status claret_pool_create(struct claret_rt *rt, const uint64_t *bytes, int count,
                                       struct claret_pool **pool);
 void claret_pool_destroy(struct claret_pool *pool);
-/* Gives `buffer`, one of 0 bytes so far, memory with a copy of `memory`, until _detach(), which waits for
- * what is under way. Plans that use it are made ready in between. CLARET_DEVICE_MEMORY. */
+/* Gives `buffer`, one of 0 bytes so far, memory with a copy of `memory` (NULL: with anything), until
+ * _detach(), which waits for what is under way. Plans that use it are made ready in between.
+ * CLARET_DEVICE_MEMORY. */
 enum claret_status claret_pool_attach(struct claret_pool *pool, int buffer, const void *memory,
                                       uint64_t bytes);
 void claret_pool_detach(struct claret_pool *pool, int buffer);

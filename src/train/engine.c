@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "op/augment.h"
 #include "op/tiles.h"
 #include "op/vectors.h"
 #include "rt/devices.h"
@@ -82,18 +83,15 @@ static struct claret_plan_options plan_options(struct claret_session *session,
     return options;
 }
 
-/* `resident`: bytes of the data set on the device, 0: batches come in the stage. */
 static enum claret_status plan_for(struct claret_session *session, const struct claret_device_desc *device,
-                                   bool training, int64_t batch, int64_t resident,
-                                   struct claret_engine *engine)
+                                   const struct claret_graph_options *graph, struct claret_engine *engine)
 {
-    struct claret_graph_options graph = graph_options(session, device, training, batch);
-    graph.resident = resident;
     struct claret_plan_options options = plan_options(session, device);
     const int64_t *in = session->network->spec->input;
-    engine->batch = batch;
-    claret_stage_layout(batch, in[0] * in[1] * in[2], graph.f32_images ? sizeof(float) : 1, &engine->layout);
-    enum claret_status status = claret_graph_create(session->network->spec, &graph, &engine->graph);
+    engine->batch = graph->batch;
+    claret_stage_layout(graph->batch, in[0] * in[1] * in[2], graph->f32_images ? sizeof(float) : 1,
+                        &engine->layout);
+    enum claret_status status = claret_graph_create(session->network->spec, graph, &engine->graph);
     if (status == CLARET_OK)
         status = claret_plan_create(engine->graph, &options, &engine->plan);
     if (status != CLARET_OK)
@@ -134,7 +132,8 @@ static enum claret_status plan(struct claret_session *session, bool training, in
                                struct claret_engine *engine)
 {
     struct claret_device_desc device = device_of(session);
-    return plan_for(session, &device, training, batch, 0, engine);
+    struct claret_graph_options graph = graph_options(session, &device, training, batch);
+    return plan_for(session, &device, &graph, engine);
 }
 
 /* CLBlast takes long to compile on some devices: it is tried only where a plan would use it. */
@@ -145,7 +144,8 @@ static enum claret_status probe_gemm(struct claret_session *session, bool traini
     bool needed = false;
     for (int kind = 0; kind < (training ? 2 : 1); kind++) {
         struct claret_engine trial = {0};
-        enum claret_status status = plan_for(session, &device, kind == 1, 1, 0, &trial);
+        struct claret_graph_options graph = graph_options(session, &device, kind == 1, 1);
+        enum claret_status status = plan_for(session, &device, &graph, &trial);
         needed |= status == CLARET_OK && claret_plan_uses_gemm(trial.plan);
         claret_engine_finish(&trial);
     }
@@ -269,37 +269,49 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
 
 /* ---- the data set on the device ---- */
 
-#define INDEX_BYTES 4 /* of an image's number, which has to fit in the image's place */
-
 bool claret_engine_reside_anywhere;
 
 /* Where device and host share their memory nothing would be gained: measured on PoCL, it is 0 to 3% slower.
+ * What names an image has to fit in the image's place.
  */
-static bool resides(struct claret_session *session, const struct claret_dataset *dataset)
+static bool resides(struct claret_session *session, const struct claret_dataset *dataset, bool augmented)
 {
     const struct claret_device_desc *device = claret_rt_device(session->rt);
     uint64_t bytes = (uint64_t)dataset->count * dataset->image_bytes;
+    uint64_t batch = augmented ? (uint64_t)session->train.batch * dataset->image_bytes : 0;
     return (!device->unified || claret_engine_reside_anywhere) && dataset->element == CLARET_U8 &&
-           dataset->images && dataset->image_bytes >= INDEX_BYTES &&
+           dataset->images && dataset->image_bytes >= claret_engine_name_bytes(augmented) &&
            bytes + CLARET_PLAN_SLACK <= device->max_alloc &&
-           pool_bytes(session->train.plan, session->eval.plan) + bytes <= memory_limit(session);
+           pool_bytes(session->train.plan, session->eval.plan) + bytes + batch <= memory_limit(session);
+}
+
+size_t claret_engine_name_bytes(bool augmented)
+{
+    return augmented ? sizeof(struct claret_recipe) : sizeof(uint32_t);
 }
 
 enum claret_status claret_engine_reside(struct claret_session *session, const struct claret_dataset *dataset,
-                                        struct claret_engine *engine)
+                                        int augment, struct claret_engine *engine)
 {
     struct claret_device_desc device = device_of(session);
     size_t bytes = dataset->count * dataset->image_bytes;
-    if (!resides(session, dataset))
+    if (!resides(session, dataset, augment != 0))
         return CLARET_OK;
-    CLARET_TRY(plan_for(session, &device, true, session->train.batch, (int64_t)bytes, engine));
+    struct claret_graph_options graph = graph_options(session, &device, true, session->train.batch);
+    graph.resident = (int64_t)bytes;
+    graph.augment = augment;
+    CLARET_TRY(plan_for(session, &device, &graph, engine));
+    enum claret_status status = claret_pool_attach(session->pool, CLARET_HOME_DATA, dataset->images, bytes);
+    if (status == CLARET_OK && augment)
+        status = claret_pool_attach(session->pool, CLARET_HOME_IMAGES, NULL,
+                                    engine->plan->buffer_bytes[CLARET_HOME_IMAGES]);
     /* A device without room for it all the same has the batches sent. */
-    if (claret_pool_attach(session->pool, CLARET_HOME_DATA, dataset->images, bytes) != CLARET_OK) {
+    if (status != CLARET_OK) {
         claret_error_clear();
-        claret_engine_finish(engine);
+        claret_engine_release(session, engine);
         return CLARET_OK;
     }
-    enum claret_status status = claret_exec_create(session->pool, engine->plan, &engine->exec);
+    status = claret_exec_create(session->pool, engine->plan, &engine->exec);
     if (status != CLARET_OK)
         claret_engine_release(session, engine);
     return status;
@@ -312,6 +324,7 @@ void claret_engine_release(struct claret_session *session, struct claret_engine 
     if (session->running == engine)
         session->running = NULL;
     claret_engine_finish(engine);
+    claret_pool_detach(session->pool, CLARET_HOME_IMAGES);
     claret_pool_detach(session->pool, CLARET_HOME_DATA);
 }
 

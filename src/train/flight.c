@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "train/engine.h"
 #include "train/optimizer.h"
 #include "train/session.h"
 
@@ -144,7 +145,9 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
         .lr = (float)session->lr,
         .first = !session->stepped,
         .reset_loss = engine->graph->training && session->reset_loss,
-        .resident = engine->graph->data >= 0,
+        .resident = engine->graph->augmented >= 0 ? CLARET_AUGMENTED
+                    : engine->graph->data >= 0    ? CLARET_NUMBERED
+                                                  : CLARET_SENT,
         .seed = {(uint32_t)session->options->seed, (uint32_t)((uint64_t)session->options->seed >> 32)}};
     const struct claret_optimizer optimizer = claret_optimizer_at(&session->optimizer, session->momentum);
     header.momentum = claret_optimizer_momentum(&optimizer);
@@ -154,7 +157,8 @@ enum claret_status claret_session_queue(struct claret_session *session, struct c
     memcpy(memory, &header, sizeof header);
     const struct claret_place *place = &engine->plan->places[engine->graph->stage];
     uint64_t offset = place->offset + (uint64_t)session->slot * engine->layout.slot;
-    uint64_t image = engine->graph->data >= 0 ? sizeof(uint32_t) : engine->layout.image;
+    uint64_t image = engine->graph->data >= 0 ? claret_engine_name_bytes(engine->graph->augmented >= 0)
+                                              : engine->layout.image;
     uint64_t bytes = engine->layout.images + (uint64_t)count * image;
     flight->loader = loader;
     if (batch)

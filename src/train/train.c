@@ -364,8 +364,7 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     CLARET_TRY(begin(&training, dataset));
     struct claret_engine resident = {0};
     CLARET_TRY(claret_schedule_init(options, &training.schedule));
-    if (!claret_augment_any(&augment))
-        CLARET_TRY(claret_engine_reside(session, dataset, &resident));
+    CLARET_TRY(claret_engine_reside(session, dataset, claret_augment_kinds(&augment), &resident));
     loader_options.resident = resident.exec != NULL;
     if (resident.exec)
         training.engine = &resident;

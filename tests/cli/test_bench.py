@@ -1,4 +1,5 @@
 """claret-bench: its options, the keys of its JSON. Nothing here depends on how long a thing takes."""
+import copy
 import csv
 import io
 import json
@@ -132,7 +133,8 @@ class Step(harness.Case):
         self.assertGreater(same["compared"], 1)
         self.assertEqual((same["changed"], same["only_a"], same["only_b"]), ([], [], []))
         with open(self.path("a.json"), encoding="utf-8") as file:
-            other = json.load(file)
+            same_result = json.load(file)
+        other = copy.deepcopy(same_result)
         other["images_per_second"] = {key: 10 * other["images_per_second"]["max"] for key in SPREAD_KEYS}
         other["launches"][0]["name"] = "another"
         self.write("b.json", json.dumps(other))
@@ -141,6 +143,13 @@ class Step(harness.Case):
         self.assertGreater(changed["changed"][0]["ratio"], 1)
         self.assertEqual((len(changed["only_a"]), changed["only_b"]), (1, ["another"]))
         self.assertIn("1 changed", self.run_claret("compare", "a.json", "b.json").out)
+        # Of several devices: whose it is, once, and every row's own name.
+        for name, result in (("a", same_result), ("b", other)):
+            result["device"] = "a device with quite a long name, of a platform with a long name, driver 1.2.3"
+            self.write(f"{name}s.json", json.dumps({"results": [result]}))
+        lines = self.run_claret("compare", "as.json", "bs.json").out.splitlines()
+        self.assertIn("driver 1.2.3", lines[0])
+        self.assertEqual(lines[2].split()[0], "images_per_second")
         self.write("c.json", "[1")
         self.refused("compare", "a.json", "c.json", code=1, says="c.json is not JSON")
         self.write("c.json", "{}")
