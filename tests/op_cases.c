@@ -469,7 +469,7 @@ const struct claret_op_case claret_op_cases[] = {
     {"fused-tiles-winograd", "17 5 6",
      "conv2d out_channels=19 kernel_size=3 padding=1; relu; conv2d out_channels=16 kernel_size=3 padding=0,3 "
      "bias=false; flatten",
-     3, SMALL},
+     1, SMALL},
     {"tiles-winograd-wide", "37 11 13",
      "conv2d out_channels=70 kernel_size=3; relu; conv2d out_channels=33 kernel_size=3 padding=2,1; flatten",
      5, LARGE},

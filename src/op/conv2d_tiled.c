@@ -1,4 +1,4 @@
-/* The launches of cl/conv2d_tiled.cl. */
+/* The launches of cl/conv2d_tiled.cl and cl/conv2d_tiled_dx.cl. */
 #include "op/conv2d_tiled.h"
 
 #include <stdio.h>
@@ -126,7 +126,7 @@ void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *no
         direct ? node->out[0] : claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * (weights + biases));
     struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_tiled", "conv2d_tiled_dw");
     claret_tile_launch(call, &tiling, tiling.chunks);
-    defines(call, 2, tiled);
+    defines(call, 1, tiled);
     claret_kernel_define(call, "HAS_BIAS", biases > 0);
     claret_kernel_tensor(call, tiled->x, 0);
     claret_kernel_tensor(call, tiled->index >= 0 ? tiled->index : tiled->y, 0);
@@ -208,9 +208,11 @@ static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
         (conv->k * conv->r * conv->s + phases[0] * phases[1] - 1) / (phases[0] * phases[1]), 1);
     int64_t tile = (int64_t)tiling.wn * tiling.rn;
     tiling.columns = (pixels + tile - 1) / tile * phases[0] * phases[1];
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "images", "conv2d_tiled", "conv2d_tiled_dx");
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "images", "conv2d_tiled_dx", "conv2d_tiled_dx");
     claret_tile_launch(call, &tiling, 1);
-    defines(call, 1, &tiled);
+    claret_kernel_define(call, "MASKED", tiled.mask >= 0);
+    claret_tiled_conv_defines(call, &tiled);
     if (conv->stride[0] > 1 || conv->stride[1] > 1) {
         claret_kernel_define(call, "K", conv->k);
         claret_kernel_define(call, "QH", conv->stride[0] / gcd(conv->stride[0], conv->dilation[0]));
