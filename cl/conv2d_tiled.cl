@@ -6,7 +6,7 @@
  *
  * MASKED: the gradients are of what a ReLU left, whose output is mask (like dy): nothing comes through where it is 0.
  *
- * PASS names the one kernel that a program holds: 0 forward, 1 gradient of the images, 2 of the weights.
+ * PASS names the one kernel that a program holds: 0 forward, 1 gradient of the weights. That of the images: conv2d_tiled_dx.cl.
  *
  * Defines: PASS, R, S, stride SH SW, padding PH PW, dilation DH DW, H, W, OH, OW, PI, PJ, POOL; HAS_BIAS; RELU (forward). */
 #ifndef WM
@@ -103,56 +103,6 @@ __kernel WORK_GROUP void conv2d_tiled(CONST_TENSOR(float, x), CONST_TENSOR(float
                 y[at] = best;
                 if (POOL)
                     index[at] = (uchar)winner;
-            }
-        }
-    }
-}
-
-#elif PASS == 1
-/* Overwrites dx (N, C, H, W). Rows of the product are x's channels, columns its pixels, terms (K, R, S).
- * Groups: (ceil(N*H*W / TILE_N), ceil(C / TILE_M)). */
-float read_gradient(__global const float *dy, __global const float *mask, int bottom, int right, int l, int terms);
-float read_gradient(__global const float *dy, __global const float *mask, int bottom, int right, int l, int terms)
-{
-    const int h = bottom - l % TAPS / S * DH, w = right - l % S * DW;
-    const bool hit = l < terms && h >= 0 && w >= 0 && h % SH == 0 && w % SW == 0 && h / SH < OH && w / SW < OW;
-    const int at = (l / TAPS * OH + h / SH) * OW + w / SW;
-    if (MASKED)
-        return hit && !(mask[at] <= 0.0f) ? dy[at] : 0.0f;
-    return hit ? dy[at] : 0.0f;
-}
-#define A(i, l)                                                                                              \
-    (row + (i) < c_count && (l) < terms ? weight[((l) / TAPS * c_count + row + (i)) * TAPS + (l) % TAPS] : 0.0f)
-#define B(j, l) read_gradient(dy, mask, bottom, right, l, terms)
-__kernel WORK_GROUP void conv2d_tiled_dx(CONST_TENSOR(float, dy), CONST_TENSOR(float, mask), CONST_TENSOR(float, weight), TENSOR(float, dx),
-                                         int n_count, int c_count, int k_count)
-{
-    USE_CONST(float, dy);
-    USE_CONST(float, mask);
-    USE_CONST(float, weight);
-    USE(float, dx);
-    TILE_BEGIN
-    const int column = (int)get_group_id(0) * TILE_N, row = (int)get_group_id(1) * TILE_M;
-    const int columns = n_count * H * W, terms = k_count * TAPS;
-    const int mine = column + TILE_PLACE(TILE_N, 0, 0);
-    const int bottom = mine < columns ? mine / W % H + PH : NOWHERE, right = mine % W + PW;
-    dy += (ulong)(mine / (H * W)) * k_count * PLANE;
-    mask += (ulong)(mine / (H * W)) * k_count * PLANE;
-    TILE_MULTIPLY(A, 1, B, 0, 0, terms, )
-#pragma unroll
-    for (int i = 0; i < RM; i++) {
-        const int c = row + TILE_ROW(i);
-        if (c >= c_count)
-            continue;
-#pragma unroll
-        for (int j = 0; j < RN / 4; j++) {
-            float value[4];
-            vstore4(acc[i][j], 0, value);
-#pragma unroll
-            for (int l = 0; l < 4; l++) {
-                const int pixel = column + TILE_COLUMN(4 * j + l);
-                if (pixel < columns)
-                    dx[((ulong)(pixel / (H * W)) * c_count + c) * (H * W) + pixel % (H * W)] = value[l];
             }
         }
     }

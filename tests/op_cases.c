@@ -451,6 +451,28 @@ const struct claret_op_case claret_op_cases[] = {
      "scale_factor=2,1 "
      "mode=bilinear align_corners=true; flatten; linear out_features=3",
      9, LARGE},
+    /* kernels for GPUs: the phases of a stride, some that no tap hits, some beyond small images, tiles cut
+       off */
+    {"fused-tiles-phases", "5 17 14",
+     "conv2d out_channels=7 kernel_size=3 stride=2 padding=1; relu; conv2d out_channels=6 kernel_size=2 "
+     "stride=3 "
+     "padding=2,1; conv2d out_channels=5 kernel_size=1 stride=1,2; flatten",
+     3, SMALL},
+    {"tiles-phases-dilation", "3 13 17",
+     "conv2d out_channels=4 kernel_size=3,4 stride=4,2 padding=3,5 dilation=2,3; conv2d out_channels=3 "
+     "kernel_size=2,3 stride=5,9 padding=1,3 dilation=1,3; flatten",
+     3, SMALL},
+    {"tiles-phases-wide", "19 20 21",
+     "conv2d out_channels=33 kernel_size=3 stride=2 padding=1; relu; conv2d out_channels=18 kernel_size=5,4 "
+     "stride=3,2 padding=2; flatten",
+     9, LARGE},
+    {"fused-tiles-winograd", "17 5 6",
+     "conv2d out_channels=19 kernel_size=3 padding=1; relu; conv2d out_channels=16 kernel_size=3 padding=0,3 "
+     "bias=false; flatten",
+     1, SMALL},
+    {"tiles-winograd-wide", "37 11 13",
+     "conv2d out_channels=70 kernel_size=3; relu; conv2d out_channels=33 kernel_size=3 padding=2,1; flatten",
+     5, LARGE},
     {.name = NULL},
 };
 

@@ -124,6 +124,20 @@ struct claret_conv claret_conv_problem(const struct claret_attr *attr, const str
     return conv;
 }
 
+struct claret_conv claret_conv_turned(const struct claret_conv *conv)
+{
+    struct claret_conv turned = *conv;
+    turned.c = conv->k;
+    turned.k = conv->c;
+    turned.h = conv->oh;
+    turned.w = conv->ow;
+    turned.oh = conv->h;
+    turned.ow = conv->w;
+    turned.padding[0] = conv->r - 1 - conv->padding[0];
+    turned.padding[1] = conv->s - 1 - conv->padding[1];
+    return turned;
+}
+
 double claret_conv_flops(const struct claret_conv *conv)
 {
     return 2.0 * (double)(conv->n * conv->k * conv->oh * conv->ow) *
@@ -144,11 +158,13 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
 }
 
 static const struct claret_solver *const forward_solvers[] = {
-    &claret_conv_depthwise, &claret_conv_winograd, &claret_conv_direct, &claret_conv_im2col_rows,
-    &claret_conv_tiled,     &claret_conv_grouped,  &claret_conv_im2col, NULL};
+    &claret_conv_depthwise,   &claret_conv_winograd, &claret_conv_direct,
+    &claret_conv_im2col_rows, &claret_conv_tiled,    &claret_conv_winograd_tiled,
+    &claret_conv_grouped,     &claret_conv_im2col,   NULL};
 const struct claret_solver *const claret_conv_dx_solvers[] = {
-    &claret_conv_depthwise_dx, &claret_conv_winograd_dx, &claret_conv_direct_dx, &claret_conv_im2col_rows_dx,
-    &claret_conv_tiled_dx,     &claret_conv_grouped_dx,  &claret_conv_im2col_dx, NULL};
+    &claret_conv_depthwise_dx,   &claret_conv_winograd_dx, &claret_conv_direct_dx,
+    &claret_conv_im2col_rows_dx, &claret_conv_tiled_dx,    &claret_conv_winograd_tiled_dx,
+    &claret_conv_grouped_dx,     &claret_conv_im2col_dx,   NULL};
 static const struct claret_solver *const dw_solvers[] = {
     &claret_conv_depthwise_dw, &claret_conv_winograd_dw, &claret_conv_direct_dw, &claret_conv_im2col_rows_dw,
     &claret_conv_tiled_dw,     &claret_conv_grouped_dw,  &claret_conv_im2col_dw, NULL};

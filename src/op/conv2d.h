@@ -47,16 +47,21 @@ enum claret_status claret_conv_build(struct claret_build *build, struct claret_n
                                      struct claret_shape *y);
 extern const struct claret_op claret_conv2d_dx; /* in dy, weight, y or none; out dx */
 extern const struct claret_solver *const claret_conv_dx_solvers[];
+/* With stride and dilation 1: the convolution from dy (n, k, oh, ow) to dx that has the window turned by 180
+ * degrees. Its padding may be negative. */
+struct claret_conv claret_conv_turned(const struct claret_conv *conv);
 /* Whether it has no groups: of a solver's `applicable`; else `reason` says so. */
 bool claret_conv_whole(const struct claret_conv *conv, char reason[128]);
+/* Whether it is one of 3x3 with stride 1, and enough channels for Winograd's transforms; likewise. */
+bool claret_conv_suits_winograd(const struct claret_conv *conv, char reason[128]);
 /* Multiply-adds count two. */
 double claret_conv_flops(const struct claret_conv *conv);
 /* Of a forward node: ReLU follows. Of a backward node: the output of the ReLU that followed, -1: none did. */
 bool claret_conv_has_relu(const struct claret_node *node);
 int claret_conv_mask(const struct claret_node *node);
 
-/* conv2d_depthwise.c, conv2d_grouped.c, conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c, conv2d_tiled.c
- */
+/* conv2d_depthwise.c, conv2d_grouped.c, conv2d_winograd.c, conv2d_direct.c, conv2d_im2col.c, conv2d_tiled.c,
+ * conv2d_winograd_tiled.c */
 extern const struct claret_solver claret_conv_depthwise, claret_conv_depthwise_dx, claret_conv_depthwise_dw;
 extern const struct claret_solver claret_conv_grouped, claret_conv_grouped_dx, claret_conv_grouped_dw;
 extern const struct claret_solver claret_conv_winograd, claret_conv_winograd_dx, claret_conv_winograd_dw;
@@ -64,6 +69,7 @@ extern const struct claret_solver claret_conv_im2col, claret_conv_im2col_dx, cla
 extern const struct claret_solver claret_conv_im2col_rows, claret_conv_im2col_rows_dx,
     claret_conv_im2col_rows_dw;
 extern const struct claret_solver claret_conv_tiled, claret_conv_tiled_dx, claret_conv_tiled_dw;
+extern const struct claret_solver claret_conv_winograd_tiled, claret_conv_winograd_tiled_dx;
 extern const struct claret_solver claret_conv_direct, claret_conv_direct_dx, claret_conv_direct_dw;
 
 #endif

@@ -1,4 +1,4 @@
-/* The launches of cl/conv2d_tiled.cl. */
+/* The launches of cl/conv2d_tiled.cl and cl/conv2d_tiled_dx.cl. */
 #include "op/conv2d_tiled.h"
 
 #include <stdio.h>
@@ -14,8 +14,7 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
-                            char reason[128])
+bool claret_tiled_conv_small(const struct claret_tiled_conv *tiled, char reason[128])
 {
     const struct claret_conv *conv = &tiled->conv;
     const int64_t *window = tiled->window;
@@ -23,12 +22,20 @@ bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct c
     int64_t most = conv->n * largest(conv->c * conv->h * conv->w, largest(conv->k, 4) * outputs);
     int64_t reach = largest(conv->h, conv->w) + largest(conv->padding[0] + conv->dilation[0] * conv->r,
                                                         conv->padding[1] + conv->dilation[1] * conv->s);
-    if (!claret_tile_device(problem->device, problem->params, reason) || !claret_conv_whole(conv, reason))
-        return false;
-    if (most > INT32_MAX / 2 || conv->k * conv->c * conv->r * conv->s > INT32_MAX / 2 || reach > 1 << 28) {
+    bool small =
+        most <= INT32_MAX / 2 && conv->k * conv->c * conv->r * conv->s <= INT32_MAX / 2 && reach <= 1 << 28;
+    if (!small)
         snprintf(reason, 128, "its images are too large for 32-bit indices");
+    return small;
+}
+
+bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
+                            char reason[128])
+{
+    int64_t positions = tiled->window[0] * tiled->window[1];
+    if (!claret_tile_device(problem->device, problem->params, reason) ||
+        !claret_conv_whole(&tiled->conv, reason) || !claret_tiled_conv_small(tiled, reason))
         return false;
-    }
     if (FOUR % positions != 0)
         snprintf(reason, 128, "pools over windows of %lld positions, not of 1, 2 or 4", (long long)positions);
     return FOUR % positions == 0;
@@ -119,7 +126,7 @@ void claret_tiled_conv_dw(struct claret_emit *emit, const struct claret_node *no
         direct ? node->out[0] : claret_emit_temp(emit, CLARET_DTYPE_F32, tiling.chunks * (weights + biases));
     struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", "conv2d_tiled", "conv2d_tiled_dw");
     claret_tile_launch(call, &tiling, tiling.chunks);
-    defines(call, 2, tiled);
+    defines(call, 1, tiled);
     claret_kernel_define(call, "HAS_BIAS", biases > 0);
     claret_kernel_tensor(call, tiled->x, 0);
     claret_kernel_tensor(call, tiled->index >= 0 ? tiled->index : tiled->y, 0);
@@ -179,17 +186,38 @@ static bool dx_applicable(const struct claret_problem *problem, char reason[128]
     return fits(problem, problem->node->out[0], problem->node->in[0], reason);
 }
 
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Pixels with the same remainders by the stride, a phase, are hit by the same taps: each phase is a product
+ * of its own in the same launch, over the taps that hit it alone. */
 static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     struct claret_tiled_conv tiled = conv_of(node, claret_emit_tensor(emit, 0), node->out[0], node->in[0]);
     const struct claret_conv *conv = &tiled.conv;
+    int64_t phases[2], pixels = conv->n, extent[2] = {conv->h, conv->w};
+    for (int d = 0; d < 2; d++) {
+        phases[d] = conv->stride[d] < extent[d] ? conv->stride[d] : extent[d];
+        pixels *= (extent[d] + conv->stride[d] - 1) / conv->stride[d];
+    }
     tiled.mask = claret_conv_mask(node);
-    struct claret_tiling tiling =
-        claret_tile_choose(claret_emit_device(emit), claret_emit_params(emit), conv->c,
-                           conv->n * conv->h * conv->w, conv->k * conv->r * conv->s, 1);
-    struct claret_kernel_call *call = claret_emit_kernel(emit, "images", "conv2d_tiled", "conv2d_tiled_dx");
+    struct claret_tiling tiling = claret_tile_choose(
+        claret_emit_device(emit), claret_emit_params(emit), conv->c, pixels * phases[0] * phases[1],
+        (conv->k * conv->r * conv->s + phases[0] * phases[1] - 1) / (phases[0] * phases[1]), 1);
+    int64_t tile = (int64_t)tiling.wn * tiling.rn;
+    tiling.columns = (pixels + tile - 1) / tile * phases[0] * phases[1];
+    struct claret_kernel_call *call =
+        claret_emit_kernel(emit, "images", "conv2d_tiled_dx", "conv2d_tiled_dx");
     claret_tile_launch(call, &tiling, 1);
-    defines(call, 1, &tiled);
+    claret_kernel_define(call, "MASKED", tiled.mask >= 0);
+    claret_tiled_conv_defines(call, &tiled);
+    if (conv->stride[0] > 1 || conv->stride[1] > 1) {
+        claret_kernel_define(call, "K", conv->k);
+        claret_kernel_define(call, "QH", conv->stride[0] / gcd(conv->stride[0], conv->dilation[0]));
+        claret_kernel_define(call, "QW", conv->stride[1] / gcd(conv->stride[1], conv->dilation[1]));
+    }
     claret_kernel_tensor(call, node->in[0], 0);
     claret_kernel_tensor(call, tiled.mask >= 0 ? tiled.mask : node->in[0], 0);
     claret_kernel_tensor(call, node->in[1], 0);

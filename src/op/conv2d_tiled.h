@@ -15,6 +15,8 @@ struct claret_tiled_conv {
 /* Whether the device has room for tiles and the numbers fit; else `reason` says why not. */
 bool claret_tiled_conv_fits(const struct claret_problem *problem, const struct claret_tiled_conv *tiled,
                             char reason[128]);
+/* Whether its numbers fit the kernels' 32 bits; likewise. */
+bool claret_tiled_conv_small(const struct claret_tiled_conv *tiled, char reason[128]);
 /* Defines of the shapes: R, S, SH, SW, PH, PW, DH, DW, H, W, OH, OW, PI, PJ. */
 void claret_tiled_conv_defines(struct claret_kernel_call *call, const struct claret_tiled_conv *tiled);
 void claret_tiled_conv_forward(struct claret_emit *emit, const char *what,

@@ -42,17 +42,17 @@ static const struct claret_tunable tunables[] = {
 static struct winograd winograd_problem(const struct claret_conv *conv, bool transposed,
                                         const struct claret_device_desc *device, struct claret_params *params)
 {
-    struct winograd winograd = {.n = conv->n,
-                                .c = transposed ? conv->k : conv->c,
-                                .k = transposed ? conv->c : conv->k,
-                                .h = transposed ? conv->oh : conv->h,
-                                .w = transposed ? conv->ow : conv->w,
-                                .oh = transposed ? conv->h : conv->oh,
-                                .ow = transposed ? conv->w : conv->ow,
+    const struct claret_conv run = transposed ? claret_conv_turned(conv) : *conv;
+    struct winograd winograd = {.n = run.n,
+                                .c = run.c,
+                                .k = run.k,
+                                .h = run.h,
+                                .w = run.w,
+                                .oh = run.oh,
+                                .ow = run.ow,
+                                .padding = {run.padding[0], run.padding[1]},
                                 .transposed = transposed,
                                 .flops = claret_conv_flops(conv)};
-    for (int d = 0; d < 2; d++)
-        winograd.padding[d] = transposed ? 2 - conv->padding[d] : conv->padding[d];
     winograd.lanes = claret_vector_lanes(device, winograd.k);
     winograd.th = (winograd.oh + 1) / 2;
     winograd.tw = (winograd.ow + 1) / 2;
@@ -72,7 +72,7 @@ static int64_t panel_floats(const struct winograd *winograd)
     return 16 * winograd->c * round_up(winograd->k, (int64_t)winograd->kv * winograd->lanes);
 }
 
-static bool suits(const struct claret_conv *conv, char reason[128])
+bool claret_conv_suits_winograd(const struct claret_conv *conv, char reason[128])
 {
     if (!claret_conv_whole(conv, reason))
         return false;
@@ -93,7 +93,7 @@ static bool winograd_applicable(const struct claret_problem *problem, int x, int
         claret_conv_problem(problem->node->attr, &problem->tensors[x], &problem->tensors[y]);
     if (!claret_vector_device(problem->device, reason))
         return false;
-    if (!suits(&conv, reason))
+    if (!claret_conv_suits_winograd(&conv, reason))
         return false;
     struct winograd winograd = winograd_problem(&conv, transposed, problem->device, problem->params);
     if (!claret_vector_tile_fits(problem->device, winograd.px, winograd.kv, reason))
@@ -243,7 +243,7 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
     const int *in = problem->node->in;
     struct claret_conv conv =
         claret_conv_problem(problem->node->attr, &problem->tensors[in[0]], &problem->tensors[in[1]]);
-    if (!claret_vector_device(problem->device, reason) || !suits(&conv, reason))
+    if (!claret_vector_device(problem->device, reason) || !claret_conv_suits_winograd(&conv, reason))
         return false;
     struct gradient gradient = gradient_problem(&conv, problem->device, problem->params);
     return claret_vector_tile_fits(problem->device, gradient.mc, gradient.kv, reason) &&
