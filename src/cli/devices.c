@@ -37,7 +37,13 @@ static void print_device(const struct claret_devices *devices, size_t device, in
     }
 }
 
-static void print_table(const struct claret_devices *devices)
+/* Whether the device is to be listed: all of them are, or the one that was chosen. */
+static bool is_listed(size_t device, const size_t *only)
+{
+    return !only || *only == device;
+}
+
+static void print_table(const struct claret_devices *devices, const size_t *only)
 {
     size_t count = claret_devices_count(devices);
     int width = 4;
@@ -53,6 +59,8 @@ static void print_table(const struct claret_devices *devices)
         size_t in_it = 0;
         for (size_t i = 0; i < count; i++)
             in_it += claret_devices_number(devices, i, CLARET_DEVICE_PLATFORM) == platform;
+        if (only && claret_devices_number(devices, *only, CLARET_DEVICE_PLATFORM) != platform)
+            continue;
         const char *version = claret_devices_platform_text(devices, platform, CLARET_PLATFORM_VERSION);
         const char *more = strstr(version, "  "); /* PoCL lists how it was built */
         cli_out("platform %zu: %s, %.*s%s\n", platform,
@@ -60,7 +68,7 @@ static void print_table(const struct claret_devices *devices)
                 (int)(more ? (size_t)(more - version) : strlen(version)), version,
                 in_it ? "" : ": no devices");
         for (size_t i = 0; i < count; i++)
-            if (claret_devices_number(devices, i, CLARET_DEVICE_PLATFORM) == platform)
+            if (is_listed(i, only) && claret_devices_number(devices, i, CLARET_DEVICE_PLATFORM) == platform)
                 print_device(devices, i, width);
     }
 }
@@ -129,35 +137,60 @@ static json_t *device_json(const struct claret_devices *devices, size_t device)
     return object;
 }
 
-static int print_devices_json(const struct claret_devices *devices)
+static int print_devices_json(const struct claret_devices *devices, const size_t *only)
 {
     json_t *platforms = json_array(), *list = json_array(), *object = json_object();
 
     for (size_t i = 0; i < claret_devices_platforms(devices); i++)
         json_array_append_new(platforms, platform_json(devices, i));
     for (size_t i = 0; i < claret_devices_count(devices); i++)
-        json_array_append_new(list, device_json(devices, i));
+        if (is_listed(i, only))
+            json_array_append_new(list, device_json(devices, i));
     json_object_set_new(object, "platforms", platforms);
     json_object_set_new(object, "devices", list);
     return cli_print_json(object);
 }
 
+/* With --device or --platform only what these choose is listed. *only stays NULL without them. */
+static int choose(const struct cli_args *args, const struct claret_devices *devices, size_t *index,
+                  const size_t **only)
+{
+    const char *device = args->value[CLI_LIST_DEVICE], *platform = args->value[CLI_LIST_PLATFORM], *note = "";
+
+    if (!device && !platform)
+        return CLI_DONE;
+    enum claret_status status = claret_devices_choose(devices, device, platform, index, &note);
+    if (status != CLARET_OK)
+        return cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
+    if (note && note[0])
+        cli_note("%s", note);
+    *only = index;
+    return CLI_DONE;
+}
+
 int cli_devices(const struct cli_args *args)
 {
     struct claret_devices *devices = NULL;
+    const size_t *only = NULL;
+    size_t index = 0;
     const char *paragraph;
     bool usable = false;
     int code = CLI_DONE;
 
     if (claret_devices_list(&devices) != CLARET_OK)
         return cli_failed(CLI_FAILED);
+    code = choose(args, devices, &index, &only);
+    if (code != CLI_DONE) {
+        claret_devices_destroy(devices);
+        return code;
+    }
     for (size_t i = 0; i < claret_devices_count(devices); i++)
         usable = usable || is_usable(devices, i);
-    print_table(devices);
-    for (size_t i = 0; (paragraph = claret_devices_advice(devices, i)); i++)
+    print_table(devices, only);
+    for (size_t i = 0; !only && (paragraph = claret_devices_advice(devices, i)); i++)
         cli_out("\n%s\n", paragraph);
     if (args->value[CLI_JSON])
-        code = print_devices_json(devices);
+        code = print_devices_json(devices, only);
     claret_devices_destroy(devices);
     if (!usable && code == CLI_DONE) {
         cli_error("no usable OpenCL device");

@@ -206,6 +206,8 @@ enum cli_group {
     X(DEVICE, "device", 0, "SEL", "device", TESP, DEVICE,                                                    \
       "its number in `claret devices`, P:D, part of its name, or gpu, cpu, accelerator; not given: "         \
       "CLARET_DEVICE of the environment, else the first usable GPU, else accelerator, else CPU")             \
+    X(LIST_DEVICE, "device", 0, "SEL", NULL, D, DEVICE, "only the one that --device SEL takes elsewhere")    \
+    X(LIST_PLATFORM, "platform", 0, "SEL", NULL, D, DEVICE, "only the one that is taken of that platform")   \
     X(PLATFORM, "platform", 0, "SEL", "platform", TESP, DEVICE,                                              \
       "a platform's number or part of its name: only its devices count, a number in --device too")           \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", "max-memory", TESP, DEVICE,                                       \

@@ -46,6 +46,17 @@ class Devices(harness.Case):
         self.assertEqual([d["id"] for d in answer["devices"]], ["0:0", "0:1"])
         self.assertEqual([d["index"] for d in answer["devices"]], [0, 1])
 
+    def test_only_the_chosen(self):
+        """Its number stays; the environment's choice is not one of the list."""
+        answer = self.json(self.run_claret("devices", "--json", "-q", env={**TWO, "CLARET_DEVICE": "0"}))
+        self.assertEqual(len(answer["devices"]), 2)
+        for words in (["--device", "1"], ["--device=0:1"], ["--platform", "0", "--device", "1"]):
+            chosen = self.json(self.run_claret("devices", "--json", "-q", *words, env=TWO))
+            self.assertEqual(chosen["devices"], answer["devices"][1:])
+        self.assertRegex(self.run_claret("devices", "--device", "1", env=TWO).out, r"(?m)^   1  0:1  .*(?!\n   0)")
+        self.assertNotRegex(self.run_claret("devices", "--device", "1", env=TWO).out, r"(?m)^   0  0:0")
+        self.refused("devices", "--device", "7", code=2, says='there is no device "7"; there are:')
+
     def test_nothing(self):
         os.mkdir(self.path("none"))
         env = {"OCL_ICD_VENDORS": self.path("none")}
