@@ -36,8 +36,8 @@ MOMENTUM, WEIGHT_DECAY = 0.9, 0.0005
 # Short enough for two cores: training and test images, epochs, batch, rate.
 KEYS = ("train", "test", "epochs", "batch_size", "lr")
 SCHEDULES = {"simplecnn": (10000, 2000, 6, 32, 0.01), "lenet5": (10000, 2000, 6, 32, 0.02),
-             "resnet20": (10000, 2000, 4, 64, 0.1), "resnet9": (5000, 2000, 3, 64, 0.02),
-             "vgg11_bn": (10000, 2000, 2, 64, 0.02), "mobilenet_v2": (5000, 2000, 3, 32, 0.02),
+             "resnet20": (10000, 2000, 4, 64, 0.1), "resnet9": (5000, 2000, 3, 64, 0.002),
+             "vgg11_bn": (10000, 2000, 4, 64, 0.02), "mobilenet_v2": (5000, 2000, 3, 32, 0.02),
              "resnet18_cifar": (5000, 2000, 2, 32, 0.02), "densenet": (3000, 2000, 2, 32, 0.05),
              "resnet18": (600, 500, 2, 16, 0.01), "resnet50": (300, 200, 2, 16, 0.01)}
 OTHER = (5000, 2000, 3, 32, 0.02)

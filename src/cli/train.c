@@ -100,8 +100,9 @@ static int resume(struct training *training)
     const struct claret_checkpoint *checkpoint = training->args->checkpoint;
     const char *passed = claret_checkpoint_passed(checkpoint);
 
-    if (claret_session_resume(training->session, checkpoint) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
+    enum claret_status status = claret_session_resume(training->session, checkpoint);
+    if (status != CLARET_OK)
+        return cli_failed(status == CLARET_INVALID ? CLI_USAGE : CLI_FAILED);
     if (passed)
         cli_note("%s", passed);
     cli_note("going on after step %zu, from %s", claret_checkpoint_steps(checkpoint),

@@ -429,6 +429,23 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
     session->stepped = session->updates > 0;
 }
 
+/* A training cannot be made shorter than it is. */
+static enum claret_status check_length(const struct claret_options *options,
+                                       const struct claret_progress *progress)
+{
+    size_t batch = (size_t)options->batch_size;
+    size_t epoch = (progress->train_images + batch - 1) / batch, epochs = (size_t)options->epochs;
+    if (options->max_steps && progress->steps > (size_t)options->max_steps)
+        return claret_fail(CLARET_INVALID,
+                           "--max-steps %zu: the training that goes on has done %zu steps: give more",
+                           (size_t)options->max_steps, progress->steps);
+    if (epoch && progress->steps / epoch >= epochs && progress->steps > epochs * epoch)
+        return claret_fail(CLARET_INVALID,
+                           "--epochs %zu: the training that goes on stands in epoch %zu: give more", epochs,
+                           (progress->steps - 1) / epoch + 1);
+    return CLARET_OK;
+}
+
 enum claret_status claret_session_resume(struct claret_session *session,
                                          const struct claret_checkpoint *checkpoint)
 {
@@ -444,6 +461,7 @@ enum claret_status claret_session_resume(struct claret_session *session,
             (uint32_t)json_integer_value(json_array_get(json_object_get(checkpoint->root, "words"), i));
     CLARET_TRY(claret_session_set_words(session, words));
     set_progress(checkpoint, session);
+    CLARET_TRY(check_length(session->options, &session->progress));
     session->swapped = session->stepped && session->train.graph->ema >= 0; /* as it was kept */
     return claret_session_swap_ema(session);
 }

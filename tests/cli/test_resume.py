@@ -194,6 +194,12 @@ class Resume(harness.Case):
         expected = self.whole(*words)
         self.run_claret(*LONG, *words, "--epochs", "3", "-o", "run", "--checkpoint-every", "1000")
         self.assertEqual(self.checkpoints("run"), ["checkpoint-00000375.safetensors"])
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            config = file.read()
+        for flag, value, says in (("--epochs", "2", "stands in epoch 3"), ("--max-steps", "1", "steps")):
+            self.refused("train", "--resume", "run", flag, value, code=2, says=says)
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), config)
         self.check(self.run_claret("train", "--resume", "run", "--epochs", "7"), "run", expected)
 
     def test_every_seconds(self):
