@@ -28,6 +28,8 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Half of the local memory at most: two groups at a time wait for each other's loads, and rusticl counts
+ * arrays twice. */
 static bool fits(const struct claret_device_desc *device, const struct claret_tiling *tiling)
 {
     size_t items = (size_t)(POSITIONS * tiling->wm * tiling->wn);
@@ -35,7 +37,7 @@ static bool fits(const struct claret_device_desc *device, const struct claret_ti
     uint64_t operands = (uint64_t)(POSITIONS * (width * tiling->terms + 2 * PAD_ALL)) * sizeof(float);
     uint64_t products = POSITIONS * items * sizeof(float);
     return items <= device->max_work_group && items <= device->max_item[0] &&
-           (operands > products ? operands : products) <= device->local_mem;
+           (operands > products ? operands : products) <= device->local_mem / 2;
 }
 
 /* NULL: none fits the device, or has the size that is asked for. */
