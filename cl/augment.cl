@@ -1,11 +1,9 @@
 /* The images of a batch out of the data set on the device, changed as their recipes say (src/op/augment.h), in the order of the
  * recipe's fields. src/data/augment.c does the same on the host: the same bytes but for resizing and hues, where the device's
  * floats may round a value otherwise. A pixel is asked for from the end: where it comes from before it was turned, moved,
- that the batch does not have are left alone.
+ * resized. Images that the batch does not have are left alone.
  *
  * Defines: C, H, W; RESIZE, REFLECT, TURN, COLOUR: 0 or 1. */
-#define HEADER_COUNT 0 /* cl/batch.cl has all of them */
-
 /* 32-bit words of a recipe. */
 #define RECIPE_IMAGE 0
 #define RECIPE_BOX 1

@@ -10,19 +10,6 @@
 
 #define TABLE_ROW 260 /* src/op/batch.h: CLARET_TABLE_ROW */
 
-/* 32-bit words of a slot's header; src/op/batch.h: claret_stage_header. */
-#define HEADER_COUNT 0
-#define HEADER_LR 1
-#define HEADER_FIRST 2
-#define HEADER_RESET_LOSS 3
-#define HEADER_RESIDENT 4
-#define HEADER_SEED 5
-#define HEADER_MEAN_SCALE 7
-#define HEADER_SQUARE_SCALE 8
-#define HEADER_MORE 9
-#define HEADER_WEIGHT 10
-#define HEADER_MOMENTUM 11
-
 /* What the slot's header says goes into the step's words. */
 void take_header(__global const uint *header, __global uint *step);
 void take_header(__global const uint *header, __global uint *step)

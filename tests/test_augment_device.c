@@ -21,12 +21,6 @@ struct device {
     struct claret_stage_layout layout;
 };
 
-static void put(double *bytes, const void *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = ((const unsigned char *)data)[i];
-}
-
 static void begin(struct device *device, const struct claret_augment *augment, int channels)
 {
     const char *text = channels == 3 ? "input 3 11 8\nflatten\nlinear out_features=2\n"
@@ -53,7 +47,7 @@ static void begin(struct device *device, const struct claret_augment *augment, i
     WORKS(claret_node_run_create(device->rt, device->graph, &plan_options, &device->run));
     device->values = claret_values_create(device->graph);
     assert_non_null(device->values);
-    put(device->values->at[device->graph->data], images, (size_t)(SET * channels * PLANE));
+    claret_values_bytes(device->values->at[device->graph->data], images, (size_t)(SET * channels * PLANE));
     claret_stage_layout(BATCH, channels * PLANE, 1, &device->layout);
 }
 
@@ -74,11 +68,11 @@ static void run(struct device *device, const struct claret_augment *augment, uin
     double *slot = device->values->at[device->graph->stage] + SLOT * device->layout.slot;
     struct claret_recipe recipe;
     char where[200];
-    put(slot, &header, sizeof header);
+    claret_values_bytes(slot, &header, sizeof header);
     for (uint32_t n = 0; n < count; n++) {
         claret_augment_draw(augment, device->dataset, SEED, epoch, (2 * n + epoch) % SET, HEIGHT, WIDTH,
                             &recipe);
-        put(slot + device->layout.images + n * sizeof recipe, &recipe, sizeof recipe);
+        claret_values_bytes(slot + device->layout.images + n * sizeof recipe, &recipe, sizeof recipe);
     }
     device->values->at[device->graph->step][CLARET_STEP_SLOT] = SLOT;
     WORKS(claret_node_run_execute(&device->run, 0, device->values));

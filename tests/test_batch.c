@@ -72,12 +72,6 @@ static int slots_of(bool f32_images)
 
 /* ---- batch_load ---- */
 
-static void put(double *bytes, const void *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = ((const unsigned char *)data)[i];
-}
-
 /* Fills all slots with `count` images each: pixel i of image n in slot s is (7 n + i + 100 s) % 256, as a
  * byte or as that number of halves; its label is n + s. */
 static void fill_stage(struct ends *ends, bool f32_images, const struct claret_stage_header *header)
@@ -90,15 +84,15 @@ static void fill_stage(struct ends *ends, bool f32_images, const struct claret_s
     for (int s = 0; s < layout.slots; s++, stage += layout.slot) {
         for (size_t i = 0; i < layout.slot; i++)
             stage[i] = 0xEE;
-        put(stage, header, sizeof *header);
+        claret_values_bytes(stage, header, sizeof *header);
         for (int32_t n = 0; n < (int32_t)header->count; n++) {
             int32_t label = n + s;
-            put(stage + layout.labels + (size_t)n * 4, &label, 4);
+            claret_values_bytes(stage + layout.labels + (size_t)n * 4, &label, 4);
             for (int i = 0; i < IMAGE; i++) {
                 unsigned char byte = (unsigned char)((7 * n + i + 100 * s) % 256);
                 float number = (float)byte / 2;
-                put(stage + layout.images + ((size_t)n * IMAGE + (size_t)i) * element,
-                    f32_images ? (const void *)&number : &byte, element);
+                claret_values_bytes(stage + layout.images + ((size_t)n * IMAGE + (size_t)i) * element,
+                                    f32_images ? (const void *)&number : &byte, element);
             }
         }
     }
@@ -200,8 +194,9 @@ static void test_load_resident(void **state)
     for (int slot = 0; slot < layout.slots; slot++)
         for (uint32_t n = 0; n + 1 < BATCH; n++) {
             uint32_t number = (2 * n + (uint32_t)slot) % SET;
-            put(ends.values->at[ends.graph->stage] + (size_t)slot * layout.slot + layout.images + n * 4,
-                &number, 4);
+            claret_values_bytes(ends.values->at[ends.graph->stage] + (size_t)slot * layout.slot +
+                                    layout.images + n * 4,
+                                &number, 4);
         }
     for (int slot = 0; slot < layout.slots; slot++) {
         ends.step[CLARET_STEP_SLOT] = slot;

@@ -103,6 +103,12 @@ void claret_values_class_weights(struct claret_values *values, struct claret_rng
         values->at[tensor][i] = (double)(0.25f + claret_rng_float(rng));
 }
 
+void claret_values_bytes(double *values, const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        values[i] = ((const unsigned char *)data)[i];
+}
+
 void claret_values_labels(struct claret_values *values, struct claret_rng *rng)
 {
     uint32_t classes = (uint32_t)values->graph->classes;

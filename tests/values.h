@@ -27,6 +27,8 @@ bool claret_values_scale(const struct claret_values *values, const struct claret
 void claret_values_random(struct claret_values *values, int tensor, struct claret_rng *rng, int grid);
 /* The classes' weights in the loss, where there are. */
 void claret_values_class_weights(struct claret_values *values, struct claret_rng *rng);
+/* `size` bytes of data as values of a tensor of bytes, or a part of one. */
+void claret_values_bytes(double *values, const void *data, size_t size);
 /* Labels that fit the graph's logits. */
 void claret_values_labels(struct claret_values *values, struct claret_rng *rng);
 

@@ -129,10 +129,10 @@ static void find_loss(const struct cli_args *args)
     const char *weights = args->value[CLI_WEIGHTS];
     struct claret_checkpoint *checkpoint = NULL;
     struct claret_options *theirs = NULL;
-    char *config = config_beside(weights), *value = NULL;
 
     if (args->value[CLI_LOSS])
-        goto out;
+        return;
+    char *config = config_beside(weights), *value = NULL;
     if (claret_checkpoint_open(weights, &checkpoint) == CLARET_OK &&
         claret_options_create(&theirs) == CLARET_OK &&
         claret_checkpoint_options(checkpoint, theirs) == CLARET_OK)
@@ -142,7 +142,6 @@ static void find_loss(const struct cli_args *args)
     if (value && strcmp(value, claret_options_get(args->options, "loss")) != 0 &&
         claret_options_set(args->options, "loss", value) == CLARET_OK)
         cli_note("trained with --loss %s, as %s says", value, checkpoint ? weights : config);
-out:
     free(config);
     free(value);
     claret_options_destroy(theirs);
@@ -156,17 +155,22 @@ static enum scale scale_of(const char *loss)
 
 /* ---- results ------------------------------------------------------------------------------------ */
 
-static void to_probabilities(const struct predicting *predicting, float *logits)
+static void softmax(float *logits, int classes)
 {
     double largest = logits[0], sum = 0;
 
-    for (int i = 0; i < predicting->classes; i++)
+    for (int i = 0; i < classes; i++)
         largest = logits[i] > largest ? logits[i] : largest;
-    for (int i = 0; i < predicting->classes; i++)
+    for (int i = 0; i < classes; i++)
         sum += exp(logits[i] - largest);
-    for (int i = 0; i < predicting->classes; i++)
-        logits[i] = (float)(predicting->scale == SIGMOID ? 1 / (1 + exp(-(double)logits[i]))
-                                                         : exp(logits[i] - largest) / sum);
+    for (int i = 0; i < classes; i++)
+        logits[i] = (float)(exp(logits[i] - largest) / sum);
+}
+
+static void sigmoid(float *logits, int classes)
+{
+    for (int i = 0; i < classes; i++)
+        logits[i] = (float)(1 / (1 + exp(-(double)logits[i])));
 }
 
 /* The `top` classes to the front of order, the likeliest first. A tie goes to the lower class. */
@@ -256,8 +260,10 @@ static int flush(struct predicting *predicting)
         float *logits = predicting->logits + (size_t)i * (size_t)predicting->classes;
         if (code == CLI_DONE) {
             rank(predicting, logits);
-            if (predicting->scale != PLAIN)
-                to_probabilities(predicting, logits);
+            if (predicting->scale == SOFTMAX)
+                softmax(logits, predicting->classes);
+            else if (predicting->scale == SIGMOID)
+                sigmoid(logits, predicting->classes);
             print_image(predicting, predicting->files[i], logits);
         }
         free(predicting->files[i]);

@@ -137,8 +137,7 @@ void claret_augment_draw(const struct claret_augment *augment, const struct clar
     struct claret_box box = {0, 0, width, height};
 
     claret_rng_init_part(&rng, seed, CLARET_STREAM_AUGMENT, (uint32_t)index, epoch);
-    *recipe = (struct claret_recipe){
-        .image = (uint32_t)index, .turn = {CLARET_TURN_ONE, 0}, .fill = fill_of(dataset)};
+    *recipe = (struct claret_recipe){.image = (uint32_t)index, .turn = {CLARET_TURN_ONE, 0}};
     if (augment->resized_crop > 0)
         box = draw_box(&rng, height, width, augment->resized_crop);
     memcpy(recipe->box, (int32_t[]){box.y, box.x, box.height, box.width}, sizeof recipe->box);
@@ -154,8 +153,10 @@ void claret_augment_draw(const struct claret_augment *augment, const struct clar
         recipe->turn[1] = (int32_t)lrint(sin(angle) * CLARET_TURN_ONE);
     }
     claret_jitter_draw(augment->jitter, &rng, dataset->channels, recipe);
-    if (augment->erasing > 0 && (double)claret_rng_float(&rng) < augment->erasing)
+    if (augment->erasing > 0 && (double)claret_rng_float(&rng) < augment->erasing) {
         draw_erasing(&rng, dataset->height, dataset->width, recipe->erase);
+        recipe->fill = fill_of(dataset);
+    }
 }
 
 /* ---- where pixels come from ---------------------------------------------------------------------------- */

@@ -433,16 +433,17 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
 static enum claret_status check_length(const struct claret_options *options,
                                        const struct claret_progress *progress)
 {
-    size_t batch = (size_t)options->batch_size;
-    size_t epoch = (progress->train_images + batch - 1) / batch, epochs = (size_t)options->epochs;
-    if (options->max_steps && progress->steps > (size_t)options->max_steps)
+    size_t batch = (size_t)options->batch_size, steps = progress->steps;
+    size_t epoch = (progress->train_images + batch - 1) / batch;
+    size_t stands_in = epoch ? (steps + epoch - 1) / epoch : 0;
+    if (options->max_steps && steps > (size_t)options->max_steps)
         return claret_fail(CLARET_INVALID,
                            "--max-steps %zu: the training that goes on has done %zu steps: give more",
-                           (size_t)options->max_steps, progress->steps);
-    if (epoch && progress->steps / epoch >= epochs && progress->steps > epochs * epoch)
+                           (size_t)options->max_steps, steps);
+    if (stands_in > (size_t)options->epochs)
         return claret_fail(CLARET_INVALID,
-                           "--epochs %zu: the training that goes on stands in epoch %zu: give more", epochs,
-                           (progress->steps - 1) / epoch + 1);
+                           "--epochs %zu: the training that goes on stands in epoch %zu: give more",
+                           (size_t)options->epochs, stands_in);
     return CLARET_OK;
 }
 
