@@ -96,6 +96,9 @@ CLARET_API enum claret_status claret_options_set(struct claret_options *options,
 CLARET_API const char *claret_options_get(const struct claret_options *options, const char *key);
 /* The index-th key, NULL past the last one. */
 CLARET_API const char *claret_options_key(size_t index);
+/* Whether the values fit each other, as far as they alone tell. CLARET_INVALID; the error names options as
+ * the command has them, "--lr-step". A session's making asks it too. */
+CLARET_API enum claret_status claret_options_check(const struct claret_options *options);
 
 /* ---- devices ----------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #include "cli/terminal.h"
 
 const struct cli_flag cli_flags[CLI_FLAG_COUNT] = {
-#define X(id, name, letter, argument, key, commands, group, help)                                            \
-    {name, letter, argument, key, CLI_IN_##commands, CLI_GROUP_##group, help},
+#define X(id, name, letter, argument, key, commands, group, needs, help)                                     \
+    {name, letter, argument, key, CLI_IN_##commands, CLI_GROUP_##group, needs, help},
     CLI_FLAG_LIST(X)
 #undef X
 };
@@ -67,6 +67,54 @@ int cli_nearest(const char *name, const char *(*next)(int index, unsigned comman
     }
     return best;
 }
+
+/* What others call it, where no name of ours is near, or the wrong one is. */
+static const struct {
+    const char *name, *ours; /* ours: with a value where it needs one */
+} synonyms[] = {
+    {"learning-rate", "lr"},
+    {"lr-decay", "lr-gamma"},
+    {"gamma", "lr-gamma"},
+    {"step-size", "lr-step"},
+    {"milestones", "lr-milestones"},
+    {"scheduler", "lr-schedule"},
+    {"warmup", "lr-warmup"},
+    {"warmup-epochs", "lr-warmup"},
+    {"bs", "batch-size"},
+    {"num-epochs", "epochs"},
+    {"iterations", "max-steps"},
+    {"wd", "weight-decay"},
+    {"criterion", "loss"},
+    {"grad-clip", "clip-norm"},
+    {"max-grad-norm", "clip-norm"},
+    {"gradient-accumulation-steps", "accumulate"},
+    {"num-workers", "workers"},
+    {"threads", "workers"},
+    {"print-freq", "log-every"},
+    {"log-interval", "log-every"},
+    {"dataset", "data"},
+    {"data-dir", "data"},
+    {"val-split", "val-fraction"},
+    {"validation-split", "val-fraction"},
+    {"patience", "early-stopping"},
+    {"network", "model"},
+    {"net", "model"},
+    {"arch", "model"},
+    {"pretrained", "init"},
+    {"weights", "init"},
+    {"checkpoint", "weights"},
+    {"init", "weights"},
+    {"resume-from", "resume"},
+    {"resume-from-checkpoint", "resume"},
+    {"output", "out"},
+    {"output-dir", "out"},
+    {"save-dir", "out"},
+    {"save", "out"},
+    {"force", "overwrite"},
+    {"gpu", "device gpu"},
+    {"cuda", "device gpu"},
+    {"cpu", "device cpu"},
+};
 
 static const char *next_flag(int index, unsigned commands)
 {
@@ -133,6 +181,17 @@ static int find_letter(char letter, unsigned commands)
     return NO_FLAG;
 }
 
+/* One of the command's own by another's name, such as "device gpu"; NULL: there is none. */
+static const char *find_synonym(const char *name, unsigned commands)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        const char *ours = synonyms[i].ours;
+        if (strcmp(synonyms[i].name, name) == 0 && find_long(ours, strcspn(ours, " "), commands) >= 0)
+            return ours;
+    }
+    return NULL;
+}
+
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0';
@@ -179,21 +238,46 @@ struct parser {
     struct cli_args *args;
 };
 
+/* " train", "" for claret's own. */
+static const char *spaced_command(const struct parser *parser, char text[32])
+{
+    text[0] = '\0';
+    if (parser->command < CLI_COMMAND_COUNT)
+        snprintf(text, 32, " %s", cli_commands[parser->command].name);
+    return text;
+}
+
+/* `word` is how it was given, "--lr" or "-x"; ours: what may have been meant, NULL: where to look. */
+static void no_option(const struct parser *parser, const char *word, bool others, const char *ours)
+{
+    char command[32], what[64], hint[64];
+
+    spaced_command(parser, command);
+    if (!others)
+        snprintf(what, sizeof what, "there is no option %s", word);
+    else if (command[0])
+        snprintf(what, sizeof what, "%s is not an option of claret%s", word, command);
+    else
+        snprintf(what, sizeof what, "%s stands without a command", word);
+    if (ours)
+        snprintf(hint, sizeof hint, "did you mean --%s?", ours);
+    else
+        snprintf(hint, sizeof hint, "see claret%s --help", command);
+    cli_error("%s; %s", what, hint);
+}
+
 static void unknown_option(const struct parser *parser, const char *name)
 {
     int near = cli_nearest(name, next_flag, parser->mask);
     int other = find_long(name, strlen(name), CLI_IN_ALL);
-    const char *command = parser->command < CLI_COMMAND_COUNT ? cli_commands[parser->command].name : NULL;
+    bool others = other >= 0 && strcmp(cli_flags[other].name, name) == 0;
+    const char *ours = find_synonym(name, parser->mask);
+    char word[LONGEST + 3];
 
-    if (other >= 0 && strcmp(cli_flags[other].name, name) == 0 && !command)
-        cli_error("--%s stands without a command; see claret --help", name);
-    else if (other >= 0 && strcmp(cli_flags[other].name, name) == 0)
-        cli_error("--%s is not an option of claret %s; see claret %s --help", name, command, command);
-    else if (near >= 0)
-        cli_error("there is no option --%s; did you mean --%s?", name, cli_flags[near].name);
-    else
-        cli_error("there is no option --%s; see claret%s%s --help", name, command ? " " : "",
-                  command ? command : "");
+    snprintf(word, sizeof word, "--%s", name);
+    if (!ours && !others && near >= 0)
+        ours = cli_flags[near].name;
+    no_option(parser, word, others, ours);
 }
 
 static void several_options(const struct parser *parser, const char *name)
@@ -255,21 +339,13 @@ static bool read_long(struct parser *parser, const char *word)
     return take(parser, flag, equals ? equals + 1 : NULL);
 }
 
-static void unknown_letter(const struct parser *parser, char letter)
-{
-    bool known = parser->command < CLI_COMMAND_COUNT;
-
-    cli_error("there is no option -%c; see claret%s%s --help", letter, known ? " " : "",
-              known ? cli_commands[parser->command].name : "");
-}
-
 /* "-qb8": switches, then at most one option with its value attached or in the next word. */
 static bool read_letters(struct parser *parser, const char *letters)
 {
     for (; *letters; letters++) {
         int flag = find_letter(*letters, parser->mask);
         if (flag < 0) {
-            unknown_letter(parser, *letters);
+            no_option(parser, (char[]){'-', *letters, '\0'}, false, NULL);
             return false;
         }
         if (cli_flags[flag].argument)
@@ -282,17 +358,17 @@ static bool read_letters(struct parser *parser, const char *letters)
 
 static bool read_operand(struct parser *parser, char *word)
 {
-    bool known = parser->command < CLI_COMMAND_COUNT;
-    const char *operand = known ? cli_commands[parser->command].operand : NULL;
+    const char *operand = parser->command < CLI_COMMAND_COUNT ? cli_commands[parser->command].operand : NULL;
     struct cli_args *args = parser->args;
+    char command[32];
 
     if (operand && (!args->operand || strstr(operand, "..."))) {
         args->operand = args->operand ? args->operand : word;
         args->operands[args->operand_count++] = word;
         return true;
     }
-    cli_error("'%s' is one word too many%s%s", word, known ? " for claret " : "",
-              known ? cli_commands[parser->command].name : "");
+    spaced_command(parser, command);
+    cli_error("'%s' is one word too many%s%s", word, command[0] ? " for claret" : "", command);
     return false;
 }
 

@@ -43,7 +43,7 @@ static int run_command(enum cli_command_id command, const struct cli_args *args)
     }
     cli_terminal_set(args->value[CLI_QUIET], args->value[CLI_VERBOSE], !args->value[CLI_NO_PROGRESS],
                      args->value[CLI_JSON]);
-    return commands[command](args);
+    return cli_check_usage(command, args) ? commands[command](args) : CLI_USAGE;
 }
 
 /* `claret help [COMMAND]` is `claret [COMMAND] --help`. */

@@ -68,6 +68,19 @@ static bool set_list(struct claret_options *options, const char *key, const floa
     return claret_options_set(options, key, text) == CLARET_OK;
 }
 
+static bool normalize_is_right(const struct cli_args *args)
+{
+    const char *how = args->value[CLI_NORMALIZE];
+
+    if (how && strcmp(how, "auto") != 0)
+        cli_error("--normalize: '%s' is not auto", how);
+    else if (how && (args->value[CLI_MEAN] || args->value[CLI_STD]))
+        cli_error("--normalize auto finds mean and std: it does not go with --mean or --std");
+    else
+        return true;
+    return false;
+}
+
 /* --normalize auto: the options get what was measured, so that test, config.ini and later runs have the same.
  */
 static int normalise(const struct cli_args *args, struct claret_dataset *dataset)
@@ -75,14 +88,6 @@ static int normalise(const struct cli_args *args, struct claret_dataset *dataset
     float mean[4], std[4];
     int shape[3];
 
-    if (strcmp(args->value[CLI_NORMALIZE], "auto") != 0) {
-        cli_error("--normalize: '%s' is not auto", args->value[CLI_NORMALIZE]);
-        return CLI_USAGE;
-    }
-    if (args->value[CLI_MEAN] || args->value[CLI_STD]) {
-        cli_error("--normalize auto finds mean and std: it does not go with --mean or --std");
-        return CLI_USAGE;
-    }
     claret_dataset_shape(dataset, shape);
     enum claret_status status = claret_dataset_measure(dataset, mean, std);
     if (status != CLARET_OK)
@@ -116,21 +121,17 @@ static int prepare(struct training *training)
     const struct cli_args *args = training->args;
     bool dump = cli_plan_wanted(args);
 
+    if (!normalize_is_right(args))
+        return CLI_USAGE;
     training->epochs = cli_number(args, "epochs");
     training->batch = cli_number(args, "batch-size");
     enum claret_status status =
         args->checkpoint
             ? claret_checkpoint_network(args->checkpoint, &training->network)
             : claret_network_load(claret_options_get(args->options, "model"), &training->network);
-    if (status == CLARET_OK && !dump && !args->checkpoint)
-        status = claret_run_check(args->options, training->network);
     if (status != CLARET_OK)
         return cli_failed(CLI_FAILED);
     int code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
-    if (code == CLI_DONE && args->value[CLI_NORMALIZE])
-        code = normalise(args, training->train);
-    if (code == CLI_DONE)
-        code = cli_open_data(args, training->network, CLARET_TEST, &training->test);
     if (code != CLI_DONE)
         return code;
     size_t count = claret_dataset_count(training->train);
@@ -138,7 +139,15 @@ static int prepare(struct training *training)
         cli_error("--batch-size %lld is more than the %zu training images", training->batch, count);
         return CLI_USAGE;
     }
-    code = cli_open_session(args, training->network, training->train, 1, &training->session);
+    /* Behind the mistakes that lie in the command line, before what takes long. */
+    if (!dump && !args->checkpoint && claret_run_check(args->options, training->network) != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    if (args->value[CLI_NORMALIZE])
+        code = normalise(args, training->train);
+    if (code == CLI_DONE)
+        code = cli_open_data(args, training->network, CLARET_TEST, &training->test);
+    if (code == CLI_DONE)
+        code = cli_open_session(args, training->network, training->train, 1, &training->session);
     if (code == CLI_DONE && claret_session_validate(training->session, training->test) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     return code == CLI_DONE && args->checkpoint ? resume(training) : code;

@@ -51,10 +51,10 @@ enum claret_status claret_augment_check(const struct claret_augment *augment,
         return claret_fail(CLARET_INVALID, "augmentation is for images of bytes, these are float32");
     if (augment->crop > 0 && augment->reflect && augment->crop >= smaller)
         return claret_fail(CLARET_INVALID,
-                           "random-crop: a padding of %d pixels cannot be reflected in images of %dx%d",
+                           "--random-crop: a padding of %d pixels cannot be reflected in images of %dx%d",
                            augment->crop, dataset->height, dataset->width);
     if (colours(augment) && dataset->channels != 1 && dataset->channels != 3)
-        return claret_fail(CLARET_INVALID, "color-jitter: images have 1 or 3 channels, not %d",
+        return claret_fail(CLARET_INVALID, "--color-jitter: images have 1 or 3 channels, not %d",
                            dataset->channels);
     return CLARET_OK;
 }
@@ -339,7 +339,7 @@ enum claret_status claret_augment_preview(const struct claret_augment *augment,
     enum claret_status status = CLARET_OK;
 
     if (dataset->element != CLARET_U8 || (dataset->channels != 1 && dataset->channels != 3))
-        return claret_fail(CLARET_INVALID, "preview-augment: only bytes in 1 or 3 channels can be shown");
+        return claret_fail(CLARET_INVALID, "--preview-augment: only bytes in 1 or 3 channels can be shown");
     CLARET_TRY(claret_augment_check(augment, dataset));
     unsigned char *image = malloc(dataset->image_bytes);
     if (!image)

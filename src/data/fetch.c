@@ -115,7 +115,7 @@ static enum claret_status read_digests(struct fetching *fetching)
         at += 32;
     }
     if (at && i < count)
-        return claret_fail(CLARET_INVALID, "md5: '%s' is not %s of 32 hexadecimal digits",
+        return claret_fail(CLARET_INVALID, "--md5: '%s' is not %s of 32 hexadecimal digits",
                            fetching->request->md5,
                            count == 1 ? "a digest" : "four digests, with commas between them,");
     return CLARET_OK;

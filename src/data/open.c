@@ -138,7 +138,7 @@ static enum claret_status open_folder(const struct claret_data_request *request,
         }
     }
     if (status == CLARET_OK && found == 1 && request->coarse && sources[which] != &claret_source_cifar100)
-        status = claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's; in %s is %s", request->path,
+        status = claret_fail(CLARET_INVALID, "--coarse-labels are CIFAR-100's; in %s is %s", request->path,
                              sources[which]->name);
     else if (status == CLARET_OK && found == 1)
         status = sources[which]->open(places[which], request, dataset);
@@ -154,7 +154,7 @@ static enum claret_status open_any(const struct claret_data_request *request, st
     if (strcmp(request->path, "shapes") != 0)
         return open_folder(request, dataset);
     if (request->coarse)
-        return claret_fail(CLARET_INVALID, "coarse labels are CIFAR-100's");
+        return claret_fail(CLARET_INVALID, "--coarse-labels are CIFAR-100's");
     return claret_shapes_create(request->split, dataset);
 }
 
@@ -165,7 +165,7 @@ enum claret_status claret_data_open(const struct claret_data_request *request,
     struct claret_dataset *made;
 
     if (!*request->path)
-        return claret_fail(CLARET_INVALID, "data needs a path: of a folder with a data set, or shapes");
+        return claret_fail(CLARET_INVALID, "--data needs a path: of a folder with a data set, or shapes");
     if (!(request->val_fraction > 0))
         return open_any(request, dataset);
     whole.split = CLARET_TRAIN;

@@ -22,7 +22,7 @@ static enum claret_status choose(const struct claret_dataset *dataset, double fr
                 members[count++] = (uint32_t)i;
         if (count == 1)
             status =
-                claret_fail(CLARET_INVALID, "val-fraction: class %s has one image, and it cannot be split",
+                claret_fail(CLARET_INVALID, "--val-fraction: class %s has one image, and it cannot be split",
                             dataset->class_names[c]);
         if (count < 2)
             continue;

@@ -320,11 +320,11 @@ static enum claret_status place_params(struct claret_build *build)
     struct claret_graph *graph = build->graph;
     const char *freeze = build->options->freeze;
     if (freeze)
-        CLARET_TRY(claret_pattern_check("freeze", freeze, param_name, graph));
+        CLARET_TRY(claret_pattern_check("--freeze", freeze, param_name, graph));
     if (build->options->lr_for)
-        CLARET_TRY(claret_pattern_check_numbers("lr-for", build->options->lr_for, param_name, graph));
+        CLARET_TRY(claret_pattern_check_numbers("--lr-for", build->options->lr_for, param_name, graph));
     if (build->frozen_elements && !build->param_elements)
-        return claret_fail(CLARET_INVALID, "freeze: '%s' leaves nothing to train", freeze);
+        return claret_fail(CLARET_INVALID, "--freeze: '%s' leaves nothing to train", freeze);
     for (int i = 0; i < graph->param_count; i++)
         if (graph->tensors[graph->params[i]].frozen)
             graph->tensors[graph->params[i]].base_offset += build->param_elements;

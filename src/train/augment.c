@@ -23,10 +23,10 @@ static enum claret_status read_jitter(const char *text, double jitter[4])
         claret_print(number, sizeof(number), "%.*s", (int)(length < 63 ? length : 63), at);
         if (count == 4 || length > 63)
             return claret_fail(CLARET_INVALID,
-                               "color-jitter: '%s' has more than brightness, contrast, saturation and hue",
+                               "--color-jitter: '%s' has more than brightness, contrast, saturation and hue",
                                text);
         if (!claret_parse_double(number, &jitter[count]) || jitter[count] < 0 || jitter[count] > most)
-            return claret_fail(CLARET_INVALID, "color-jitter: %s '%s' is not a number from 0 to %g",
+            return claret_fail(CLARET_INVALID, "--color-jitter: %s '%s' is not a number from 0 to %g",
                                jitters[count], number, most);
         at = at[length] ? at + length + 1 : NULL;
     }
@@ -43,7 +43,7 @@ enum claret_status claret_options_augment(const struct claret_options *options,
                                        .rotation = options->random_rotation,
                                        .erasing = options->random_erasing};
     if (!augment->reflect && strcmp(options->padding_mode, "constant") != 0)
-        return claret_fail(CLARET_INVALID, "padding-mode: '%s' is neither constant nor reflect",
+        return claret_fail(CLARET_INVALID, "--padding-mode: '%s' is neither constant nor reflect",
                            options->padding_mode);
     return read_jitter(options->color_jitter, augment->jitter);
 }
@@ -55,7 +55,7 @@ enum claret_status claret_dataset_preview(const struct claret_options *options,
 
     claret_error_clear();
     if (!options || !dataset || !path || !*path)
-        return claret_fail(CLARET_INVALID, "preview-augment: needs options, a data set and a path");
+        return claret_fail(CLARET_INVALID, "--preview-augment: needs options, a data set and a path");
     CLARET_TRY(claret_options_augment(options, &augment));
     return claret_augment_preview(&augment, dataset, (uint64_t)options->seed, path);
 }

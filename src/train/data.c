@@ -24,13 +24,13 @@ static enum claret_status read_list(const char *key, const char *text, int chann
         if (count == MOST_CHANNELS || length > 63 || !claret_parse_double(number, &value))
             return claret_fail(
                 CLARET_INVALID,
-                "%s: '%s' is not a number, nor numbers with commas between them, one for each channel", key,
+                "--%s: '%s' is not a number, nor numbers with commas between them, one for each channel", key,
                 text);
         values[count] = (float)value;
         at = at[length] ? at + length + 1 : NULL;
     }
     if (count != 1 && count != channels)
-        return claret_fail(CLARET_INVALID, "%s: '%s' has %d numbers, the data have %d channel%s", key, text,
+        return claret_fail(CLARET_INVALID, "--%s: '%s' has %d numbers, the data have %d channel%s", key, text,
                            count, channels, channels == 1 ? "" : "s");
     for (int c = count; c < channels && count == 1; c++)
         values[c] = values[0];
@@ -45,7 +45,7 @@ enum claret_status claret_dataset_normalise(const struct claret_options *options
     if (dataset->element != CLARET_U8) {
         if (strcmp(options->mean, "0.5") == 0 && strcmp(options->std, "0.5") == 0)
             return CLARET_OK;
-        return claret_fail(CLARET_INVALID, "mean and std: float32 images are taken as they are");
+        return claret_fail(CLARET_INVALID, "--mean and --std: float32 images are taken as they are");
     }
     CLARET_TRY(read_list("mean", options->mean, dataset->channels, mean));
     CLARET_TRY(read_list("std", options->std, dataset->channels, std));

@@ -23,7 +23,7 @@ static enum claret_status parse(const char *text, struct claret_keeping *keeping
         memcpy(digits, text, length - by_time);
     if (!claret_parse_int(digits, 1, MOST, &number))
         return claret_fail(CLARET_INVALID,
-                           "checkpoint-every: '%s' is neither a number of steps, such as 2000, nor of "
+                           "--checkpoint-every: '%s' is neither a number of steps, such as 2000, nor of "
                            "seconds, such as 60s",
                            text);
     keeping->every = by_time ? 0 : (size_t)number;

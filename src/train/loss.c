@@ -36,18 +36,19 @@ static enum claret_status read_weights(const char *text, float *weights, int cou
     for (double weight; next; index++) {
         const char *at = next;
         if (!read_weight(at, &weight, &next))
-            return claret_fail(CLARET_INVALID,
-                               "class-weights: '%.*s' is not a number from 0 to 1e9: wanted are one for each "
-                               "class with commas between, or " BALANCED,
-                               (int)strcspn(at, ","), at);
+            return claret_fail(
+                CLARET_INVALID,
+                "--class-weights: '%.*s' is not a number from 0 to 1e9: wanted are one for each "
+                "class with commas between, or " BALANCED,
+                (int)strcspn(at, ","), at);
         any |= weight > 0;
         if (weights && index < count)
             weights[index] = (float)weight;
     }
     if (!any)
-        return claret_fail(CLARET_INVALID, "class-weights: all of them are 0");
+        return claret_fail(CLARET_INVALID, "--class-weights: all of them are 0");
     if (weights && index != count)
-        return claret_fail(CLARET_INVALID, "class-weights: there are %d, and %d classes", index, count);
+        return claret_fail(CLARET_INVALID, "--class-weights: there are %d, and %d classes", index, count);
     return CLARET_OK;
 }
 
@@ -58,7 +59,7 @@ enum claret_status claret_loss_init(const struct claret_options *options, struct
         kind++;
     if (!kinds[kind]) {
         int near = claret_nearest(options->loss, kind_name, NULL);
-        return claret_fail(CLARET_INVALID, "loss: '%s' is none of cross_entropy, mse, bce%s%s%s",
+        return claret_fail(CLARET_INVALID, "--loss: '%s' is none of cross_entropy, mse, bce%s%s%s",
                            options->loss, near >= 0 ? "; did you mean '" : "", near >= 0 ? kinds[near] : "",
                            near >= 0 ? "'?" : "");
     }
@@ -66,7 +67,7 @@ enum claret_status claret_loss_init(const struct claret_options *options, struct
                                  .label_smoothing = options->label_smoothing,
                                  .weighted = options->class_weights[0] != 0};
     if (kind != CLARET_LOSS_CROSS_ENTROPY && (loss->weighted || loss->label_smoothing != 0))
-        return claret_fail(CLARET_INVALID, "%s: the loss %s has none; it is an argument of cross_entropy",
+        return claret_fail(CLARET_INVALID, "--%s: the loss %s has none; it is an argument of cross_entropy",
                            loss->weighted ? "class-weights" : "label-smoothing", kinds[kind]);
     if (loss->weighted && strcmp(options->class_weights, BALANCED) != 0)
         return read_weights(options->class_weights, NULL, 0);
@@ -83,7 +84,7 @@ static enum claret_status balance(const struct claret_dataset *dataset, float *w
     for (int c = 0; status == CLARET_OK && c < dataset->classes; c++) {
         if (counts[c] == 0)
             status = claret_fail(CLARET_INVALID,
-                                 "class-weights: the class %s has no training image, so " BALANCED
+                                 "--class-weights: the class %s has no training image, so " BALANCED
                                  " finds no weight for it: give them as numbers",
                                  dataset->class_names[c]);
         else
@@ -104,7 +105,7 @@ enum claret_status claret_criterion_init(const struct claret_options *options,
     bool balanced = strcmp(options->class_weights, BALANCED) == 0;
     if (balanced && !training)
         return claret_fail(CLARET_INVALID,
-                           "class-weights: " BALANCED " goes by the training images, which are not there: "
+                           "--class-weights: " BALANCED " goes by the training images, which are not there: "
                            "give the weights as numbers");
     criterion->weights = calloc((size_t)dataset->classes, sizeof *criterion->weights);
     if (!criterion->weights)

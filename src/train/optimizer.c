@@ -41,7 +41,7 @@ static enum claret_status not_taken(const char *key, int kind)
             if (arguments[i].value[other])
                 claret_text_add(&by, "%s%s", by.size ? ", " : "", kinds[other]);
     enum claret_status status =
-        claret_fail(CLARET_INVALID, "%s: the optimizer %s has none; it is an argument of %s", key,
+        claret_fail(CLARET_INVALID, "--%s: the optimizer %s has none; it is an argument of %s", key,
                     kinds[kind], by.failed ? "another" : by.data);
     claret_text_drop(&by);
     return status;
@@ -52,7 +52,7 @@ enum claret_status claret_optimizer_resolve(struct claret_options *options)
     int kind = find_kind(options->optimizer);
     if (kind == KINDS) {
         int near = claret_nearest(options->optimizer, kind_name, NULL);
-        return claret_fail(CLARET_INVALID, "optimizer: '%s' is none of sgd, adam, adamw, rmsprop%s%s%s",
+        return claret_fail(CLARET_INVALID, "--optimizer: '%s' is none of sgd, adam, adamw, rmsprop%s%s%s",
                            options->optimizer, near >= 0 ? "; did you mean '" : "",
                            near >= 0 ? kinds[near] : "", near >= 0 ? "'?" : "");
     }

@@ -1,9 +1,5 @@
 /* A session's options: one table drives defaults, parsing, ranges and names. */
 #include "train/options.h"
-#include "train/keeping.h"
-#include "train/loss.h"
-#include "train/schedule.h"
-#include "train/validation.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +7,12 @@
 
 #include "base/pattern.h"
 #include "base/text.h"
+#include "data/augment.h"
+#include "train/keeping.h"
+#include "train/loss.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/validation.h"
 
 enum option_type { OPTION_INT, OPTION_REAL, OPTION_SIZE, OPTION_SWITCH, OPTION_TEXT, OPTION_CHOICES };
 
@@ -193,22 +195,23 @@ const char *claret_options_key(size_t index)
     return index < ROW_COUNT ? rows[index].key : NULL;
 }
 
-enum claret_status claret_options_check(const struct claret_options *options)
+/* `options` have their optimizer's defaults. */
+static enum claret_status check(const struct claret_options *options)
 {
+    struct claret_augment augment;
+    CLARET_TRY(claret_options_augment(options, &augment));
     if (options->nesterov && (options->momentum == 0 || options->dampening != 0))
-        return claret_fail(
-            CLARET_INVALID,
-            "nesterov needs a momentum above 0 and no dampening (momentum is %g, dampening %g)",
-            options->momentum, options->dampening);
-    CLARET_TRY(claret_pattern_parse_numbers("lr-for", options->lr_for));
+        return claret_fail(CLARET_INVALID,
+                           "--nesterov needs a --momentum above 0 and no --dampening (they are %g and %g)",
+                           options->momentum, options->dampening);
+    CLARET_TRY(claret_pattern_parse_numbers("--lr-for", options->lr_for));
     if (options->lr_for[0] && options->lr == 0)
-        return claret_fail(CLARET_INVALID, "lr-for gives rates that go on as lr does, which is 0");
+        return claret_fail(CLARET_INVALID, "--lr-for gives rates that go on as --lr does, which is 0");
     if (options->clip_norm > 0 && options->clip_value > 0)
-        return claret_fail(CLARET_INVALID, "clip-norm and clip-value exclude each other");
+        return claret_fail(CLARET_INVALID, "--clip-norm and --clip-value exclude each other");
     if (options->reset[0] && !options->init[0])
         return claret_fail(CLARET_INVALID,
-                           "reset names what is not taken from the weights of init, and there are "
-                           "none");
+                           "--reset names what is not taken from the weights of --init, and there are none");
     struct claret_loss loss;
     CLARET_TRY(claret_loss_init(options, &loss));
     struct claret_keeping keeping;
@@ -217,6 +220,21 @@ enum claret_status claret_options_check(const struct claret_options *options)
     CLARET_TRY(claret_validation_init(options, NULL, &validation));
     struct claret_schedule schedule;
     return claret_schedule_init(options, &schedule);
+}
+
+enum claret_status claret_options_check(const struct claret_options *options)
+{
+    struct claret_options *resolved = NULL;
+
+    claret_error_clear();
+    if (!options)
+        return claret_fail(CLARET_INVALID, "claret_options_check: options is NULL");
+    CLARET_TRY(claret_options_copy(options, &resolved));
+    enum claret_status status = claret_optimizer_resolve(resolved);
+    if (status == CLARET_OK)
+        status = check(resolved);
+    claret_options_destroy(resolved);
+    return status;
 }
 
 enum claret_status claret_options_copy(const struct claret_options *options, struct claret_options **copy)

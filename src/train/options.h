@@ -104,9 +104,6 @@ bool claret_options_given(const struct claret_options *options, const char *key)
 /* Sets what counts as not given. */
 enum claret_status claret_options_default(struct claret_options *options, const char *key, const char *value);
 
-/* What no single value tells: options that exclude each other. CLARET_INVALID. */
-enum claret_status claret_options_check(const struct claret_options *options);
-
 /* What the options say of augmentation. CLARET_INVALID. */
 struct claret_augment;
 enum claret_status claret_options_augment(const struct claret_options *options,

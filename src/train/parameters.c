@@ -285,7 +285,7 @@ static enum claret_status name_reset(const struct claret_session *session)
 /* The option init's weights, but for what reset names. */
 static enum claret_status load_init(struct claret_session *session)
 {
-    CLARET_TRY(claret_pattern_check("reset", session->options->reset, parameter_name, session));
+    CLARET_TRY(claret_pattern_check("--reset", session->options->reset, parameter_name, session));
     CLARET_TRY(initialise(session));
     enum claret_status status = load_part(session, session->options->init, session->options->reset);
     return status == CLARET_SHAPE ? name_reset(session) : status;

@@ -34,7 +34,7 @@ static enum claret_status parse_kind(const char *text, enum claret_schedule_kind
     int near = claret_nearest(text, kind_name, NULL);
     return claret_fail(
         CLARET_INVALID,
-        "lr-schedule: '%s' is none of constant, step, multistep, cosine, linear, one-cycle, plateau%s%s%s",
+        "--lr-schedule: '%s' is none of constant, step, multistep, cosine, linear, one-cycle, plateau%s%s%s",
         text, near >= 0 ? "; did you mean '" : "", near >= 0 ? kinds[near] : "", near >= 0 ? "'?" : "");
 }
 
@@ -47,11 +47,11 @@ static enum claret_status parse_milestones(const char *text, struct claret_sched
         char number[24];
         int64_t *at = &schedule->milestones[schedule->milestone_count];
         if (schedule->milestone_count == CLARET_MILESTONES)
-            return claret_fail(CLARET_INVALID, "lr-milestones: more than %d", CLARET_MILESTONES);
+            return claret_fail(CLARET_INVALID, "--lr-milestones: more than %d", CLARET_MILESTONES);
         snprintf(number, sizeof number, "%.*s", length < sizeof number ? (int)length : 0, text);
         if (!claret_parse_int(number, before + 1, (int64_t)1 << 53, at))
             return claret_fail(CLARET_INVALID,
-                               "lr-milestones: '%.*s' is not a whole number above %" PRId64
+                               "--lr-milestones: '%.*s' is not a whole number above %" PRId64
                                ": they rise, such as 30,60,80",
                                (int)length, text, before);
         before = *at;
@@ -64,15 +64,17 @@ static enum claret_status parse_milestones(const char *text, struct claret_sched
 static enum claret_status check(const struct claret_schedule *schedule)
 {
     if (schedule->kind == CLARET_SCHEDULE_STEP && schedule->every == 0)
-        return claret_fail(CLARET_INVALID,
-                           "lr-schedule step lowers the rate every so many epochs: lr-step says how many");
+        return claret_fail(
+            CLARET_INVALID,
+            "--lr-schedule step lowers the rate every so many epochs: --lr-step says how many");
     if (schedule->kind == CLARET_SCHEDULE_MULTISTEP && schedule->milestone_count == 0)
         return claret_fail(CLARET_INVALID,
-                           "lr-schedule multistep lowers the rate at lr-milestones, such as 30,60,80");
+                           "--lr-schedule multistep lowers the rate at --lr-milestones, such as 30,60,80");
     if (schedule->kind == CLARET_SCHEDULE_ONE_CYCLE && schedule->warmup > 0)
-        return claret_fail(CLARET_INVALID, "lr-schedule one-cycle warms up by itself: leave out lr-warmup");
+        return claret_fail(CLARET_INVALID,
+                           "--lr-schedule one-cycle warms up by itself: leave out --lr-warmup");
     if (schedule->kind == CLARET_SCHEDULE_ONE_CYCLE && !schedule->by_step)
-        return claret_fail(CLARET_INVALID, "lr-schedule one-cycle goes by steps: lr-by step");
+        return claret_fail(CLARET_INVALID, "--lr-schedule one-cycle goes by steps: give --lr-by step");
     return CLARET_OK;
 }
 
@@ -90,7 +92,7 @@ enum claret_status claret_schedule_init(const struct claret_options *options,
     CLARET_TRY(parse_kind(options->lr_schedule, &schedule->kind));
     schedule->by_step = strcmp(options->lr_by, "step") == 0;
     if (!schedule->by_step && strcmp(options->lr_by, "epoch") != 0)
-        return claret_fail(CLARET_INVALID, "lr-by: '%s' is neither step nor epoch", options->lr_by);
+        return claret_fail(CLARET_INVALID, "--lr-by: '%s' is neither step nor epoch", options->lr_by);
     CLARET_TRY(parse_milestones(options->lr_milestones, schedule));
     return check(schedule);
 }
@@ -115,7 +117,8 @@ enum claret_status claret_schedule_fits(const struct claret_options *options, si
     int64_t total = schedule.by_step ? updates : options->epochs;
     if (schedule.warmup > 0 && schedule.warmup >= total)
         return claret_fail(CLARET_INVALID,
-                           "lr-warmup: a warm-up of %" PRId64 " %s leaves nothing of a training of %" PRId64,
+                           "--lr-warmup: a warm-up of %" PRId64
+                           " %s leaves nothing of a training of %" PRId64,
                            schedule.warmup, schedule.by_step ? "steps" : "epochs", total);
     return CLARET_OK;
 }

@@ -20,15 +20,17 @@ enum claret_status claret_validation_init(const struct claret_options *options,
                                              .plateau_patience = (size_t)options->lr_patience,
                                              .plateau = plateau};
     if (!validation->by_loss && strcmp(options->best_by, "accuracy") != 0)
-        return claret_fail(CLARET_INVALID, "best-by: '%s' is neither loss nor accuracy", options->best_by);
+        return claret_fail(CLARET_INVALID, "--best-by: '%s' is neither loss nor accuracy", options->best_by);
     if (options->val_every)
         return CLARET_OK;
     if (plateau)
-        return claret_fail(CLARET_INVALID, "lr-schedule plateau lowers the rate by tests: val-every says how "
-                                           "many epochs from one to the next");
+        return claret_fail(CLARET_INVALID,
+                           "--lr-schedule plateau lowers the rate by tests: --val-every says how "
+                           "many epochs from one to the next");
     if (options->early_stopping)
-        return claret_fail(CLARET_INVALID, "early-stopping counts tests: val-every says how many epochs from "
-                                           "one to the next");
+        return claret_fail(CLARET_INVALID,
+                           "--early-stopping counts tests: --val-every says how many epochs from "
+                           "one to the next");
     return CLARET_OK;
 }
 

@@ -241,7 +241,7 @@ class Resume(harness.Case):
                 ([*TRAIN[1:], "--checkpoint-every", "5m"], "neither a number of steps"),
                 ([*TRAIN[1:], "--checkpoint-every", "s"], "neither a number of steps"),
                 ([*TRAIN[1:], "--checkpoint-keep", "0"], "checkpoint-keep"),
-                ([*TRAIN[1:], "--early-stopping", "3"], "early-stopping counts tests: val-every"),
+                ([*TRAIN[1:], "--early-stopping", "3"], "--early-stopping counts tests: --val-every"),
                 ([*TRAIN[1:], "--lr-schedule", "plateau"], "val-every"),
                 ([*TRAIN[1:], "--best-by", "luck"], "neither loss nor accuracy")]:
             self.refused("train", *words, code=2, says=says)

@@ -129,7 +129,7 @@ class Stdout(harness.Case):
     def test_schedules_that_cannot_be(self):
         for args, says in ((("--lr-schedule", "cosin"), "cosine"), (("--lr-schedule", "step"), "lr-step"),
                            (("--lr-schedule", "multistep", "--lr-milestones", "5,3"), "above 5"),
-                           (("--lr-by", "batch"), "epoch"), (("--lr-schedule", "one-cycle"), "lr-by step")):
+                           (("--lr-by", "batch"), "epoch"), (("--lr-schedule", "one-cycle"), "--lr-by step")):
             self.refused(*TRAIN, *args, code=2, says=says)
         before = self.files("runs") if os.path.exists(self.path("runs")) else []
         self.refused(*TRAIN, "--lr-warmup", "1", code=2, says="leaves nothing")

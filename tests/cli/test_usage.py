@@ -125,6 +125,16 @@ class Grammar(harness.Case):
     def test_unknown(self):
         self.refused("train", "--bach-size", "3", code=2, says="did you mean --batch-size?")
         self.refused("train", "--weigth-decay=3", code=2, says="did you mean --weight-decay?")
+    def test_called_otherwise(self):
+        """By the names that others have."""
+        for name, ours in (("learning-rate", "lr"), ("num-workers", "workers"), ("dataset", "data"), ("arch", "model"),
+                           ("gpu", "device gpu"), ("output-dir", "out"), ("val-split", "val-fraction"), ("bs", "batch-size"),
+                           ("patience", "early-stopping")):
+            self.refused("train", f"--{name}=1", code=2, says=rf"no option --{name}; did you mean --{ours}\?")
+        self.refused("train", "--weights", "f", code=2, says=r"--weights is not an option of claret train; did you mean --init\?")
+        self.refused("eval", "--checkpoint", "f", code=2, says=r"did you mean --weights\?")
+        self.refused("eval", "--patience", "1", code=2, says="no option --patience; see claret eval --help")
+
         self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz; see claret train --help")
         self.refused("train", "-Z", code=2, says="no option -Z; see claret train --help")
         self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval; see claret eval --help")
@@ -153,6 +163,57 @@ class Grammar(harness.Case):
                              "momentum": ("-1",), "workers": ("-1", "1e2"), "seed": ("-1",),
                              "max-memory": ("lots", "-1G", "1.5G", "1T"), "log-every": ("0",)}.items():
             for value in values:
+class Effects(harness.Case):
+    """A flag that nothing comes of is told before anything is done. A file, and what is resumed, holds all options."""
+
+    def test_without_effect(self):
+        schedule = "with --lr-schedule {}: give --lr-schedule {}$"
+        for words, says in (("--lr-milestones 3", schedule.format("constant", "multistep")),
+                            ("--lr-step 3 --lr-schedule cosine", schedule.format("cosine", "step")),
+                            ("--lr-gamma 0.1", schedule.format("constant", "step, multistep or plateau")),
+                            ("--lr-min 0.1", schedule.format("constant", "cosine or plateau")),
+                            ("--lr-end-factor 0.1 --lr-schedule cosine", schedule.format("cosine", "linear")),
+                            ("--no-cycle-momentum", schedule.format("constant", "one-cycle")),
+                            ("--lr-patience 3", schedule.format("constant", "plateau")),
+                            ("--lr-by step", "without --lr-warmup or --lr-schedule step, multistep, cosine, linear or one-cycle$"),
+                            ("--lr-warmup-factor 0.1 --lr-warmup 0", "without --lr-warmup$"),
+                            ("--padding-mode reflect --random-crop 0", "without --random-crop$"),
+                            ("--best-by loss", "without --val-every$"), ("--checkpoint-keep 3", "without --checkpoint-every$"),
+                            ("--overwrite", "without --out$"), ("--dampening 0.1 --momentum 0.0", "without --momentum$"),
+                            ("--no-decay-norm-bias", "without --weight-decay or --optimizer adamw$"),
+                            ("--tuning x --no-tuning", "with --no-tuning$"), ("--preview-augment x --json", "with --preview-augment$")):
+            flag = words.split()[2] if "preview" in words else words.split()[0]
+            self.refused("train", "--data", "shapes", *words.split(), code=2, says=f"(?m)^claret: {flag} has no effect {says}")
+        for flag in ("--device=gpu", "--no-fuse", "--max-memory=1G"):
+            self.refused("show", "simplecnn", flag, code=2, says="has no effect without --dump-plan or --explain")
+        err = self.refused("train", "--lr-milestones", "3", "--best-by", "loss", code=2, says="--lr-milestones").err
+        self.assertEqual(err.count("has no effect"), 2)  # all at once
+        self.assertEqual(os.listdir(self.folder), ["vendors"])
+
+    def test_options_that_do_not_fit(self):
+        """Named as they were given: as flags, or as keys of a file."""
+        for words, says in (("--lr-schedule step", "--lr-schedule step lowers .*: --lr-step says"),
+                            ("--lr-schedule one-cycle", "--lr-schedule one-cycle goes by steps: give --lr-by step"),
+                            ("--nesterov --momentum 0", "--nesterov needs a --momentum"), ("--best-by luck", "--best-by: 'luck'"),
+                            ("--early-stopping 2", "--early-stopping counts tests: --val-every"),
+                            ("--beta1 0.5", "--beta1: the optimizer sgd"), ("--label-smoothing 0.1 --loss mse", "--label-smoothing: "),
+                            ("--class-weights x", "--class-weights: 'x'"), ("--color-jitter x", "--color-jitter: "),
+                            ("--padding-mode x", "--padding-mode: 'x'"), ("--checkpoint-every x", "--checkpoint-every: 'x'"),
+                            ("--reset fc", "--reset names .* --init"), ("--lr-for x", "--lr-for: 'x'")):
+            self.refused("train", "--data", "shapes", *words.split(), code=2, says=f"(?m)^claret: {says}")
+        self.write("own.ini", "[train]\nlr-schedule = one-cycle\nlr-gamma = 0.5\nbest-by = loss\n")
+        self.refused("train", "--config", "own.ini", code=2, says="claret: own.ini: lr-schedule one-cycle goes by steps: give --lr-by step")
+        self.refused("train", "--config", "own.ini", "--lr-schedule", "step", code=2, says="claret: --lr-schedule step lowers")
+
+    def test_usage_first(self):
+        """Before the folder that is there, and before files are looked for."""
+        self.write("run/log.csv", "")
+        for words, says in (("--optimizer adan", "'adan'"), ("--normalize much", "'much'"), ("--best-by loss", "no effect"),
+                            ("--model ./no.net --lr-by x", "--lr-by: 'x'"), ("--data shapes -b 20000", "10000 training images")):
+            self.refused("train", "--data", "shapes", "-o", "run", *words.split(), code=2, says=says)
+        self.refused("train", "--data", "shapes", "-o", "run", code=1, says="holds a run")
+
+
                 self.refused("train", f"--{name}={value}", code=2, says=f"--{name}: '{value}' is not")
         self.refused("train", "--data=", code=2, says="data needs a path")
 
