@@ -229,11 +229,36 @@ static void log_and_config(void **state)
     expect_file("deep/er/config.ini", "\ninit =\n");
     assert_int_equal(claret_run_log(run, 1, 20, 80, 2.5, 0.01, 1.25), CLARET_OK);
     assert_false(is_there("deep/er/log.csv"));
+    assert_int_equal(claret_run_end_epoch(run), CLARET_OK);
+    expect_file("deep/er/log.csv", "epoch,step,images,loss,lr,seconds\n1,20,80,2.5,0.01,1.250\n");
+    assert_non_null(strstr(claret_run_rows(run), "\n1,20,80,"));
+    assert_string_equal(claret_run_tests(run), "");
     assert_int_equal(claret_run_finish(run), CLARET_OK);
     assert_int_equal(claret_run_finish(run), CLARET_OK);
     expect_file("deep/er/log.csv", "epoch,step,images,loss,lr,seconds\n1,20,80,2.5,0.01,1.250\n");
     assert_int_equal(claret_run_log(run, 1, 21, 84, 2.5, 0.01, 1.25), CLARET_INTERNAL);
     claret_run_destroy(run);
+    claret_options_destroy(options);
+}
+
+/* What an epoch's end has written stays where training then fails, and what came after it is added. */
+static void log_of_a_failure(void **state)
+{
+    struct claret_options *options = make_options();
+    struct claret_run *run;
+    (void)state;
+    set(options, "out", "failed");
+    run = make_run(options);
+    assert_int_equal(claret_run_log(run, 1, 20, 80, 2.5, 0.01, 1.25), CLARET_OK);
+    claret_run_destroy(run); /* in its first epoch: nothing */
+    assert_false(is_there("failed"));
+    run = make_run(options);
+    assert_int_equal(claret_run_log(run, 1, 20, 80, 2.5, 0.01, 1.25), CLARET_OK);
+    assert_int_equal(claret_run_end_epoch(run), CLARET_OK);
+    assert_int_equal(claret_run_log(run, 2, 20, 160, 1e9, 0.01, 2.5), CLARET_OK);
+    claret_run_destroy(run);
+    expect_file("failed/log.csv", "seconds\n1,20,80,2.5,0.01,1.250\n2,20,160,1e+09,0.01,2.500\n");
+    expect_file("failed/config.ini", "[train]");
     claret_options_destroy(options);
 }
 
@@ -255,6 +280,7 @@ static void refusals(void **state)
     set(options, "overwrite", "true");
     assert_int_equal(claret_file_write("used/log.csv", "old", 3), CLARET_OK);
     run = make_run(options);
+    assert_int_equal(claret_run_end_epoch(run), CLARET_OK);
     expect_file("used/log.csv", "old"); /* until the new one is whole */
     assert_int_equal(claret_run_finish(run), CLARET_OK);
     expect_file("used/log.csv", "epoch,");
@@ -278,6 +304,7 @@ int main(void)
         cmocka_unit_test(optimizers),
         cmocka_unit_test_setup_teardown(numbers, enter, leave),
         cmocka_unit_test_setup_teardown(log_and_config, enter, leave),
+        cmocka_unit_test_setup_teardown(log_of_a_failure, enter, leave),
         cmocka_unit_test_setup_teardown(refusals, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

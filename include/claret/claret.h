@@ -340,9 +340,9 @@ CLARET_API void claret_train_callbacks_set(struct claret_train_callbacks *callba
 typedef void (*claret_on_test)(void *user, int epoch, double loss, double accuracy, int best);
 CLARET_API void claret_train_callbacks_set_test(struct claret_train_callbacks *callbacks,
                                                 claret_on_test test);
-/* Trainings test on this data set after every `val-every` epochs; it must stay until they end. NULL: none.
- * The run's folder gets validation.csv and best.safetensors, a checkpoint, by the option best-by; training
- * ends early by early-stopping. */
+/* Trainings test on this data set after every `val-every` epochs, one that max-steps cuts short too; it must
+ * stay until they end. NULL: none. The run's folder gets validation.csv and best.safetensors, a checkpoint,
+ * by the option best-by; training ends early by early-stopping. */
 CLARET_API enum claret_status claret_session_validate(struct claret_session *session,
                                                       const struct claret_dataset *dataset);
 
@@ -354,8 +354,8 @@ struct claret_run;
 CLARET_API enum claret_status claret_run_create(const struct claret_options *options,
                                                 const struct claret_network *network,
                                                 struct claret_run **run);
-/* Where training came to nothing (no checkpoint, no test, not finished or stopped), config.ini goes again,
- * and the folder where it was made for the run. */
+/* Where training came to nothing (no epoch, no checkpoint, no test, not finished or stopped), config.ini goes
+ * again, and the folder where it was made for the run. */
 CLARET_API void claret_run_destroy(struct claret_run *run);
 CLARET_API const char *claret_run_folder(const struct claret_run *run);
 /* Whether claret_run_create() could make that folder now, without making anything. */
@@ -394,8 +394,8 @@ CLARET_API enum claret_status claret_run_resume(const struct claret_options *opt
 
 /* Trains as the options say: epochs, max-steps, shuffling, workers, log-every. Returns CLARET_STOPPED
  * after claret_session_stop(), at the end of the step that was under way; CLARET_NOT_FINITE with the first
- * bad step, or the weight that the last step left not finite. `run` (may be NULL) gets log.csv. `callbacks`
- * may be NULL. */
+ * bad step, or the weight that the last step left not finite. `run` (may be NULL) gets log.csv, renewed as
+ * epochs end. `callbacks` may be NULL. */
 CLARET_API enum claret_status claret_session_train(struct claret_session *session,
                                                    const struct claret_dataset *dataset,
                                                    struct claret_run *run,

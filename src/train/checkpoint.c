@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "train/schedule.h"
 #include "train/weights.h"
 
 #define FORMAT 1
@@ -433,9 +434,8 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
 static enum claret_status check_length(const struct claret_options *options,
                                        const struct claret_progress *progress)
 {
-    size_t batch = (size_t)options->batch_size, steps = progress->steps;
-    size_t epoch = (progress->train_images + batch - 1) / batch;
-    size_t stands_in = epoch ? (steps + epoch - 1) / epoch : 0;
+    size_t steps = progress->steps;
+    size_t stands_in = claret_schedule_epoch(options, steps, progress->train_images);
     if (options->max_steps && steps > (size_t)options->max_steps)
         return claret_fail(CLARET_INVALID,
                            "--max-steps %zu: the training that goes on has done %zu steps: give more",

@@ -57,13 +57,10 @@ bool claret_keeping_wanted(const struct claret_keeping *keeping, size_t steps)
 static enum claret_status save(struct claret_keeping *keeping, struct claret_session *session,
                                const struct claret_progress *progress, char *path)
 {
-    char *log = NULL;
-    enum claret_status status = path ? claret_run_read_log(keeping->run, &log) : claret_no_memory();
-    const struct claret_run_texts texts = {log, claret_run_tests(keeping->run)};
-    if (status == CLARET_OK)
-        status = claret_checkpoint_save(session, progress, &texts, path);
+    const struct claret_run_texts texts = {claret_run_rows(keeping->run), claret_run_tests(keeping->run)};
+    enum claret_status status =
+        path ? claret_checkpoint_save(session, progress, &texts, path) : claret_no_memory();
     free(path);
-    free(log);
     return status;
 }
 

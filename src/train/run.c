@@ -15,10 +15,10 @@
 #include "train/leftovers.h"
 #include "train/optimizer.h"
 #include "train/options.h"
+#include "train/table.h"
 
 #define RUNS "runs"
 #define LOG_HEAD "epoch,step,images,loss,lr,seconds\n"
-#define LOG_LIMIT ((size_t)1 << 31)
 
 static const char weights_name[] = "weights.safetensors";
 static const char log_name[] = "log.csv";
@@ -32,12 +32,13 @@ static const char *const names[] = {weights_name, log_name, config_name, validat
 struct claret_run {
     char *folder, *weights;
     size_t *checkpoints, checkpoint_count; /* this training's, by their steps, in order */
-    struct claret_text validation;         /* validation.csv so far */
-    struct claret_file log, config;
-    bool logging; /* `log` is open */
-    bool waiting; /* `config` is written, but has not got its name yet */
-    bool fresh;   /* config.ini is the only whole file, and this training's */
-    bool made;    /* the folder, too, was made for it */
+    struct claret_table log, validation;
+    struct claret_file config;
+    bool logging;   /* rows of the log may follow */
+    bool replacing; /* another run's files are there: its log stays until this one is whole */
+    bool waiting;   /* `config` is written, but has not got its name yet */
+    bool fresh;     /* config.ini is the only whole file, and this training's */
+    bool made;      /* the folder, too, was made for it */
 };
 
 /* The number after "NAME-" in a folder's name, 0 if it is another kind of name. */
@@ -222,20 +223,12 @@ static enum claret_status write_config(const struct claret_options *options, str
     return status;
 }
 
-/* `text`: what it begins with. */
-static enum claret_status open_log(struct claret_run *run, const char *text)
+/* The tables begin with what `texts` has of them. */
+static enum claret_status open_tables(struct claret_run *run, const struct claret_run_texts *texts)
 {
-    char *path = claret_path_join(run->folder, log_name);
-
-    if (!path)
-        return claret_no_memory();
-    enum claret_status status = claret_file_create(path, &run->log);
-    free(path);
-    CLARET_TRY(status);
     run->logging = true;
-    if (fputs(text, run->log.stream) < 0 || fflush(run->log.stream) != 0)
-        return claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
-    return CLARET_OK;
+    CLARET_TRY(claret_table_init(&run->log, run->folder, log_name, texts->log));
+    return claret_table_init(&run->validation, run->folder, validation_name, texts->validation);
 }
 
 static void remove_in(const char *folder, const char *name)
@@ -248,8 +241,6 @@ static void remove_in(const char *folder, const char *name)
 
 static void drop_files(struct claret_run *run)
 {
-    if (run->logging)
-        claret_file_abandon(&run->log);
     if (run->waiting)
         claret_file_abandon(&run->config);
     run->logging = run->waiting = false;
@@ -281,8 +272,9 @@ enum claret_status claret_run_create(const struct claret_options *options,
     CLARET_GOTO(failed, made->weights ? CLARET_OK : claret_no_memory());
     made->made = made_folder;
     claret_leftovers_remove(made->folder, names, sizeof names / sizeof *names);
-    CLARET_GOTO(failed, open_log(made, LOG_HEAD));
+    CLARET_GOTO(failed, open_tables(made, &(struct claret_run_texts){LOG_HEAD, ""}));
     CLARET_GOTO(failed, write_config(options, made));
+    made->replacing = made->waiting;
     *run = made;
     return CLARET_OK;
 failed:
@@ -296,7 +288,8 @@ failed:
 /* Whether it is of a training that came to nothing: no folder of it stays that would count as a run. */
 static bool is_empty(const struct claret_run *run)
 {
-    return run->logging && run->fresh && run->checkpoint_count == 0 && run->validation.size == 0;
+    return run->logging && run->fresh && run->checkpoint_count == 0 && run->validation.rows.size == 0 &&
+           run->log.written == 0;
 }
 
 static void drop_folder(const struct claret_run *run)
@@ -311,13 +304,16 @@ void claret_run_destroy(struct claret_run *run)
     if (!run)
         return;
     const bool empty = is_empty(run);
+    if (run->logging && run->log.written)
+        claret_table_write(&run->log); /* it ends by an error: what led to it may be seen there */
     drop_files(run);
     if (empty)
         drop_folder(run);
     free(run->folder);
     free(run->weights);
     free(run->checkpoints);
-    claret_text_drop(&run->validation);
+    claret_table_drop(&run->log);
+    claret_table_drop(&run->validation);
     free(run);
 }
 
@@ -334,27 +330,31 @@ const char *claret_run_weights(const struct claret_run *run)
 enum claret_status claret_run_log(struct claret_run *run, int epoch, size_t step, size_t images, double loss,
                                   double lr, double seconds)
 {
-    struct claret_text row = {0};
-    char *line = NULL;
-
     if (!run->logging)
         return claret_fail(CLARET_INTERNAL, "claret_run_log: the log of %s is closed", run->folder);
-    claret_text_add(&row, "%d,%zu,%zu,%.9g,%.9g,%.3f\n", epoch, step, images, loss, lr, seconds);
-    CLARET_TRY(claret_text_take(&row, &line));
-    bool written = fputs(line, run->log.stream) >= 0 && fflush(run->log.stream) == 0;
-    free(line);
-    if (written)
-        return CLARET_OK;
-    enum claret_status status =
-        claret_fail(CLARET_IO, "%s cannot be written: %s", run->log.path, strerror(errno));
-    drop_files(run); /* on a full disk the weights may find their place now */
+    claret_text_add(&run->log.rows, "%d,%zu,%zu,%.9g,%.9g,%.3f\n", epoch, step, images, loss, lr, seconds);
+    return run->log.rows.failed ? claret_no_memory() : CLARET_OK;
+}
+
+/* What a write of the log came to. On a full disk the weights may find their place without it. */
+static enum claret_status log_written(struct claret_run *run, enum claret_status status)
+{
+    if (status == CLARET_OK)
+        return status;
+    if (run->log.written)
+        unlink(run->log.path);
+    drop_files(run);
     return status;
 }
 
-enum claret_status claret_run_read_log(struct claret_run *run, char **text)
+enum claret_status claret_run_end_epoch(struct claret_run *run)
 {
-    size_t size;
-    return claret_file_read(run->log.temporary, LOG_LIMIT, text, &size);
+    return run->replacing ? CLARET_OK : log_written(run, claret_table_renew(&run->log));
+}
+
+const char *claret_run_rows(const struct claret_run *run)
+{
+    return claret_table_text(&run->log);
 }
 
 /* ---- checkpoints ---- */
@@ -380,7 +380,7 @@ static void remove_others(const struct claret_run *run)
         free(path);
     }
     free(numbers);
-    if (run->validation.size > 0)
+    if (run->validation.rows.size > 0)
         return;
     remove_in(run->folder, validation_name);
     remove_in(run->folder, best_name);
@@ -399,31 +399,19 @@ void claret_run_keep(struct claret_run *run, size_t steps, size_t count)
     remove_others(run);
 }
 
-/* The whole file anew: it has a row for a test. */
-static enum claret_status write_validation(struct claret_run *run)
-{
-    char *path = claret_path_join(run->folder, validation_name);
-    enum claret_status status = path && !run->validation.failed ? CLARET_OK : claret_no_memory();
-    if (status == CLARET_OK && run->validation.size)
-        status = claret_file_write(path, run->validation.data, run->validation.size);
-    else if (status == CLARET_OK)
-        unlink(path); /* an earlier training's */
-    free(path);
-    return status;
-}
-
 enum claret_status claret_run_log_test(struct claret_run *run, int epoch, size_t steps, double loss,
                                        double accuracy)
 {
-    if (!run->validation.size)
-        claret_text_add(&run->validation, "epoch,steps,loss,accuracy\n");
-    claret_text_add(&run->validation, "%d,%zu,%.9g,%.9g\n", epoch, steps, loss, accuracy);
-    return write_validation(run);
+    struct claret_text *rows = &run->validation.rows;
+    if (!rows->size)
+        claret_text_add(rows, "epoch,steps,loss,accuracy\n");
+    claret_text_add(rows, "%d,%zu,%.9g,%.9g\n", epoch, steps, loss, accuracy);
+    return claret_table_write(&run->validation);
 }
 
 const char *claret_run_tests(const struct claret_run *run)
 {
-    return run->validation.size ? run->validation.data : "";
+    return claret_table_text(&run->validation);
 }
 
 char *claret_run_best(const struct claret_run *run)
@@ -450,9 +438,9 @@ enum claret_status claret_run_resume(const struct claret_options *options,
     CLARET_GOTO(failed, claret_checkpoint_list(folder, claret_checkpoint_steps(checkpoint),
                                                &made->checkpoints, &made->checkpoint_count));
     const struct claret_run_texts texts = claret_checkpoint_texts(checkpoint);
-    claret_text_add(&made->validation, "%s", texts.validation);
-    CLARET_GOTO(failed, open_log(made, texts.log));
-    CLARET_GOTO(failed, write_validation(made));
+    CLARET_GOTO(failed, open_tables(made, &texts));
+    CLARET_GOTO(failed, claret_table_write(&made->log));
+    CLARET_GOTO(failed, claret_table_write(&made->validation));
     CLARET_GOTO(failed, write_config(options, made));
     *run = made;
     return CLARET_OK;
@@ -465,9 +453,10 @@ enum claret_status claret_run_finish(struct claret_run *run)
 {
     if (!run->logging)
         return CLARET_OK;
-    run->logging = false;
     remove_others(run);
-    CLARET_TRY(claret_file_commit(&run->log));
+    enum claret_status status = log_written(run, claret_table_write(&run->log));
+    run->logging = false;
+    CLARET_TRY(status);
     if (!run->waiting)
         return CLARET_OK;
     run->waiting = false;

@@ -106,6 +106,12 @@ size_t claret_schedule_updates(const struct claret_options *options, size_t step
     return steps / epoch * ((epoch + together - 1) / together) + (steps % epoch + together - 1) / together;
 }
 
+size_t claret_schedule_epoch(const struct claret_options *options, size_t steps, size_t images)
+{
+    size_t batch = (size_t)options->batch_size, epoch = (images + batch - 1) / batch;
+    return epoch ? (steps + epoch - 1) / epoch : 0;
+}
+
 enum claret_status claret_schedule_fits(const struct claret_options *options, size_t images)
 {
     struct claret_schedule schedule;

@@ -91,13 +91,14 @@ static enum claret_status read_window(struct training *training, struct claret_w
     return CLARET_OK;
 }
 
-static enum claret_status log_loss(struct training *training, const struct claret_batch *batch)
+/* A row of the window that ends here, and where it is whole, no epoch's remainder, a loss line. */
+static enum claret_status log_loss(struct training *training, const struct claret_batch *batch, bool whole)
 {
     struct claret_session *session = training->session;
     struct claret_window window;
     CLARET_TRY(read_window(training, &window));
     double loss = window.sum / (double)window.count;
-    if (training->callbacks.loss)
+    if (whole && training->callbacks.loss)
         training->callbacks.loss(training->callbacks.user, (int)batch->epoch + 1, batch->step + 1, loss);
     if (training->run)
         CLARET_TRY(claret_run_log(training->run, batch->epoch + 1, batch->step + 1, training->at.images, loss,
@@ -105,12 +106,9 @@ static enum claret_status log_loss(struct training *training, const struct clare
     return CLARET_OK;
 }
 
-static enum claret_status end_epoch(struct training *training, const struct claret_batch *batch, bool logged)
+static enum claret_status end_epoch(struct training *training, const struct claret_batch *batch)
 {
     struct claret_session *session = training->session;
-    struct claret_window window;
-    if (!logged)
-        CLARET_TRY(read_window(training, &window));
     session->loss = training->at.epoch_loss / (double)training->at.epoch_steps;
     double time = claret_clock();
     if (batch->last) {
@@ -119,9 +117,11 @@ static enum claret_status end_epoch(struct training *training, const struct clar
             training->callbacks.epoch(training->callbacks.user, (int)batch->epoch + 1, session->loss,
                                       time - training->epoch_start, training->at.epoch_images);
     }
-    training->epoch_start = time;
     training->at.epoch_loss = 0;
     training->at.epoch_steps = training->at.epoch_images = 0;
+    if (training->run)
+        CLARET_TRY(claret_run_end_epoch(training->run));
+    training->epoch_start = claret_clock();
     return CLARET_OK;
 }
 
@@ -187,7 +187,7 @@ static enum claret_status validate(struct training *training)
     CLARET_TRY(claret_session_set_words(session, words));
     training->at.validated.due = false;
     bool best = claret_validation_take(&training->validation, loss, accuracy, &training->at.validated);
-    int epoch = (int)session->epochs;
+    int epoch = (int)claret_schedule_epoch(session->options, training->at.steps, training->at.train_images);
     if (training->run)
         CLARET_TRY(claret_run_log_test(training->run, epoch, training->at.steps, loss, accuracy));
     if (training->callbacks.test)
@@ -220,14 +220,14 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     training->at.epoch_steps++;
     training->at.epoch_images += (size_t)batch->count;
 
-    bool log = (batch->step + 1) % (size_t)session->options->log_every == 0;
-    if (log)
-        CLARET_TRY(log_loss(training, batch));
-    if (batch->last || training->at.steps == training->total)
-        CLARET_TRY(end_epoch(training, batch, log));
+    bool whole = (batch->step + 1) % (size_t)session->options->log_every == 0;
+    bool end = batch->last || training->at.steps == training->total;
+    if (whole || end)
+        CLARET_TRY(log_loss(training, batch, whole));
+    if (end)
+        CLARET_TRY(end_epoch(training, batch));
     show_progress(training, batch);
-    training->at.validated.due =
-        batch->last && claret_validation_due(&training->validation, batch->epoch + 1);
+    training->at.validated.due = end && claret_validation_due(&training->validation, batch->epoch + 1);
     if (training->at.validated.due && !session->stop)
         CLARET_TRY(validate(training));
     training->keeping_due |= claret_keeping_due(&training->keeping, training->at.steps, training->total);

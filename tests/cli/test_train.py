@@ -73,6 +73,48 @@ class Stdout(harness.Case):
         self.assertEqual(f"{answer['accuracy']:.2f}", accuracy)
         self.assertIn(answer["device"], result.err)
 
+    def test_remainder(self):
+        """What is left of an epoch when it ends has its row, and no line."""
+        result = self.run_claret(*TRAIN, "--epochs", "3", "--log-every", "40", "--max-steps", "120", "-o", "run")
+        self.assertEqual(re.findall(r"\[(\d), +(\d+)\]", result.out), [("1", "40"), ("2", "40")])
+        with open(self.path("run/log.csv"), encoding="ascii") as file:
+            rows = [row.split(",") for row in file.read().splitlines()[1:]]
+        self.assertEqual([tuple(row[:3]) for row in rows],
+                         [("1", "40", "160"), ("1", "50", "200"), ("2", "40", "360"), ("2", "50", "400"), ("3", "20", "480")])
+        mean = re.search(r"epoch 1 of 3: loss (\d\.\d{4})", result.err).group(1)
+        self.assertAlmostEqual((40 * float(rows[0][3]) + 10 * float(rows[1][3])) / 50, float(mean), delta=1e-4)
+
+    def test_log_of_a_running_training(self):
+        """It can be looked at from the first epoch's end on, whole, also where the training then breaks off."""
+        process = self.start(*TRAIN, "--epochs", "1000000", "--log-every", "20", "-o", "run")
+        while True:
+            line = process.stderr.readline()
+            self.assertTrue(line)
+            if line.startswith("epoch 2 of"):
+                break
+        with open(self.path("run/log.csv"), encoding="ascii") as file:
+            text = file.read()
+        process.kill()
+        self.finish(process)
+        rows = text.splitlines()
+        self.assertTrue(text.endswith("\n"))
+        self.assertEqual(rows[0], "epoch,step,images,loss,lr,seconds")
+        self.assertEqual([row.split(",")[:2] for row in rows[1:4]], [["1", "20"], ["1", "40"], ["1", "50"]])
+        self.assertTrue(all(row.count(",") == 5 for row in rows))
+
+    def test_max_steps_in_an_epoch(self):
+        """It ends as if finished: what comes at an epoch's end comes then."""
+        self.run_claret(*TRAIN, "--epochs", "3", "--val-every", "1", "--max-steps", "70", "-o", "run")
+        with open(self.path("run/validation.csv"), encoding="ascii") as file:
+            rows = [row.split(",") for row in file.read().splitlines()[1:]]
+        self.assertEqual([row[:2] for row in rows], [["1", "50"], ["2", "70"]])
+        self.run_claret(*TRAIN, "--val-every", "1", "--max-steps", "20", "-o", "short")
+        self.assertIn("best.safetensors", self.files("short"))
+        tested = self.json(self.run_claret("eval", "--weights", "short/best.safetensors", "--data", "shapes",
+                                           "--limit-test", "100", "--json"))
+        with open(self.path("short/validation.csv"), encoding="ascii") as file:
+            self.assertAlmostEqual(float(file.read().splitlines()[1].split(",")[2]), tested["loss"], places=5)
+
     def test_max_steps(self):
         result = self.run_claret(*TRAIN, "--max-steps", "20", "--epochs", "9")
         self.assertEqual(re.findall(r"\[1, +(\d+)\]", result.out), ["10", "20"])

@@ -85,7 +85,7 @@ class Accumulate(harness.Case):
         self.run_claret(*TRAIN, *words, "-b", "16", "--log-every", "1", "-o", "large")
         self.run_claret(*TRAIN, *words, "-b", "4", "--accumulate", "4", "--log-every", "4", "-o", "small")
         self.same("large", "small")
-        self.assertEqual(self.rates("small"), [rate for i, rate in enumerate(self.rates("large")) if i % 13 != 12])
+        self.assertEqual(self.rates("small"), self.rates("large"))  # a row for each update
 
     def test_with_class_weights(self):
         """Each batch counts by its images' weights; some batches of two have none but 0."""
