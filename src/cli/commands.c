@@ -30,8 +30,9 @@ static const struct cli_example train_examples[] = {
     {NULL, NULL},
 };
 static const char *const train_paragraphs[] = {
-    "Trains a network with SGD and cross-entropy, tests it and saves its weights. Options mean what "
-    "PyTorch's mean. "
+    "Trains a network, tests it and saves its weights. Options mean what PyTorch's mean; one that can have "
+    "no "
+    "effect beside the others is refused, but for those in a file. "
     "Images are normalised by --mean and --std and shuffled anew each epoch. Training images are augmented "
     "where "
     "options say so, in the order in which these are listed; what is drawn depends on seed, epoch and image "
@@ -44,7 +45,8 @@ static const char *const train_paragraphs[] = {
     "{\"steps\", \"epochs\", \"loss\", \"accuracy\", \"class_accuracy\", \"images_per_second\", \"weights\", "
     "\"sha256\", \"device\"}; loss and accuracy are the test's, accuracies in percent.",
     "The run's folder is made when training can start. It holds weights.safetensors, log.csv (epoch, step, "
-    "images, loss, lr, seconds) and config.ini, all options in force. A folder that holds a run already is "
+    "images, loss, lr, seconds; renewed as epochs end) and config.ini, all options in force. A folder that "
+    "holds a run already is "
     "refused without --overwrite.",
     "On SIGINT (Ctrl-C) and SIGTERM the step under way ends, the weights are saved and the signal takes its "
     "effect. A second one ends the program at once.",
@@ -61,6 +63,9 @@ static const char *const eval_paragraphs[] = {
     "(a row "
     "for each true class, a column for each class it was taken for) and the speed. The weights may come from "
     "PyTorch: safetensors.torch.save_file(model.state_dict(), FILE).",
+    "Where flags do not say them, the network, --mean, --std and the loss are those of the training, as the "
+    "file "
+    "says where it is a checkpoint, else the config.ini that lies beside it.",
     "With --json: {\"loss\", \"accuracy\", \"class_accuracy\", \"confusion\", \"images\", "
     "\"images_per_second\", "
     "\"weights\", \"device\"}; accuracies in percent, null for a class without images.",
@@ -104,7 +109,7 @@ static const char *const fetch_paragraphs[] = {
 };
 
 static const struct cli_example predict_examples[] = {
-    {"claret predict photo.jpg --model my.net --weights my.safetensors",
+    {"claret predict photo.jpg --weights runs/try/weights.safetensors",
      "what is on a picture; --classes names the classes, else they are numbers"},
     {"claret predict - --weights w.safetensors --csv < list.txt", "for many, into a table"},
     {NULL, NULL},
@@ -113,12 +118,13 @@ static const char *const predict_paragraphs[] = {
     "Says what classes a network takes images for, the likeliest first, with their probabilities: by softmax "
     "after --loss cross_entropy; after bce each class's own by sigmoid, which need not add up to 1. After "
     "mse "
-    "the outputs stand there as they are: scores. Where --loss is not given, a checkpoint says what it was, "
-    "or "
-    "the config.ini that lies beside the weights; else it is taken for cross_entropy. Images are PNG or "
+    "the outputs stand there as they are: scores. Images are PNG or "
     "JPEG files, resized to the network's input as those of a folder of images are in training; '-' stands "
     "for a list of "
-    "files on standard input, one a line. --mean and --std have to be those of the training.",
+    "files on standard input, one a line.",
+    "Where flags do not say them, the network, --mean, --std and the loss are those of the training, as the "
+    "file "
+    "of the weights says where it is a checkpoint, else the config.ini that lies beside it.",
     "One line an image, \"FILE: CLASS PERCENT%, CLASS PERCENT%, ...\"; with --csv a head and rows of "
     "file,rank,label,class,probability; with --json {\"images\": [{\"file\", \"classes\": [{\"label\", "
     "\"name\", "

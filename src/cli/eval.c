@@ -97,8 +97,7 @@ int cli_eval(const struct cli_args *args)
         cli_error("claret eval needs --weights FILE");
         return CLI_USAGE;
     }
-    if (claret_network_load(claret_options_get(args->options, "model"), &network) != CLARET_OK)
-        code = cli_failed(CLI_FAILED);
+    code = cli_open_trained(CLI_EVAL, args, &network);
     if (code == CLI_DONE)
         code = cli_open_data(args, network, CLARET_TEST, &dataset);
     if (code == CLI_DONE)

@@ -108,52 +108,12 @@ static const char *name_of(const struct predicting *predicting, int label, char 
     return number;
 }
 
-/* ---- the loss ----------------------------------------------------------------------------------- */
-
-/* "runs/a/config.ini" of "runs/a/weights.safetensors", malloc'ed. */
-static char *config_beside(const char *weights)
-{
-    const char *slash = strrchr(weights, '/');
-    size_t folder = slash ? (size_t)(slash - weights) + 1 : 0, size = folder + sizeof "config.ini";
-    char *path = malloc(size);
-
-    if (path)
-        snprintf(path, size, "%.*sconfig.ini", (int)folder, weights);
-    return path;
-}
-
-/* The option loss of the training that the weights are of: what --loss says, else the file where it is a
- * checkpoint, else the config.ini beside it, else the default stays. */
-static void find_loss(const struct cli_args *args)
-{
-    const char *weights = args->value[CLI_WEIGHTS];
-    struct claret_checkpoint *checkpoint = NULL;
-    struct claret_options *theirs = NULL;
-
-    if (args->value[CLI_LOSS])
-        return;
-    char *config = config_beside(weights), *value = NULL;
-    if (claret_checkpoint_open(weights, &checkpoint) == CLARET_OK &&
-        claret_options_create(&theirs) == CLARET_OK &&
-        claret_checkpoint_options(checkpoint, theirs) == CLARET_OK)
-        value = strdup(claret_options_get(theirs, "loss"));
-    else if (config)
-        value = cli_config_value(config, "loss");
-    if (value && strcmp(value, claret_options_get(args->options, "loss")) != 0 &&
-        claret_options_set(args->options, "loss", value) == CLARET_OK)
-        cli_note("trained with --loss %s, as %s says", value, checkpoint ? weights : config);
-    free(config);
-    free(value);
-    claret_options_destroy(theirs);
-    claret_checkpoint_destroy(checkpoint);
-}
+/* ---- results ------------------------------------------------------------------------------------ */
 
 static enum scale scale_of(const char *loss)
 {
     return strcmp(loss, "bce") == 0 ? SIGMOID : strcmp(loss, "mse") == 0 ? PLAIN : SOFTMAX;
 }
-
-/* ---- results ------------------------------------------------------------------------------------ */
 
 static void softmax(float *logits, int classes)
 {
@@ -277,7 +237,15 @@ static int flush(struct predicting *predicting)
 static int add(struct predicting *predicting, const char *file)
 {
     size_t bytes = (size_t)predicting->shape[0] * (size_t)predicting->shape[1] * (size_t)predicting->shape[2];
+    struct stat info;
 
+    if (stat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
+        predicting->failed++;
+        cli_error("%s: a folder, where an image is wanted; for those in it: find %s -name '*.png' | claret "
+                  "predict - ...",
+                  file, file);
+        return CLI_DONE;
+    }
     if (claret_image_read(file, predicting->shape[0], predicting->shape[1], predicting->shape[2],
                           predicting->images + (size_t)predicting->count * bytes) != CLARET_OK) {
         predicting->failed++;
@@ -341,8 +309,9 @@ static int prepare(struct predicting *predicting)
 {
     const struct cli_args *args = predicting->args;
 
-    if (claret_network_load(claret_options_get(args->options, "model"), &predicting->network) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
+    int code = cli_open_trained(CLI_PREDICT, args, &predicting->network);
+    if (code != CLI_DONE)
+        return code;
     claret_network_shape(predicting->network, predicting->shape, &predicting->classes);
     if (predicting->shape[0] != 1 && predicting->shape[0] != 3) {
         cli_error("images have 1 channel (grey) or 3 (RGB), but the network %s takes %d",
@@ -351,9 +320,8 @@ static int prepare(struct predicting *predicting)
     }
     predicting->top = predicting->top < predicting->classes ? predicting->top : predicting->classes;
     predicting->batch = (int)cli_number(args, "batch-size");
-    find_loss(args);
     predicting->scale = scale_of(claret_options_get(args->options, "loss"));
-    int code = read_names(predicting);
+    code = read_names(predicting);
     if (code != CLI_DONE)
         return code;
     size_t batch = (size_t)predicting->batch;
@@ -390,6 +358,10 @@ static int predict(struct predicting *predicting)
             strcmp(args->operands[i], "-") == 0 ? add_list(predicting) : add(predicting, args->operands[i]);
     if (code == CLI_DONE)
         code = flush(predicting);
+    if (code == CLI_DONE && predicting->failed + (int)predicting->done == 0) {
+        cli_error("no image was named: the list on standard input is empty");
+        return CLI_FAILED;
+    }
     if (code == CLI_DONE && predicting->failed)
         cli_error("%d of %zu images could not be read", predicting->failed,
                   predicting->done + (size_t)predicting->failed);

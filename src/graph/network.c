@@ -22,14 +22,19 @@ static enum claret_status check_shapes(struct claret_network *network)
     return CLARET_OK;
 }
 
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t length = strlen(name), rest = strlen(ending);
+    return length > rest && strcmp(name + length - rest, ending) == 0;
+}
+
 /* "folder/mine.net" is called "mine". */
 static char *name_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
     char *name = claret_strdup(slash ? slash + 1 : file);
-    size_t length = name ? strlen(name) : 0;
-    if (length > 4 && strcmp(name + length - 4, ".net") == 0)
-        name[length - 4] = 0;
+    if (name && ends_in(name, ".net"))
+        name[strlen(name) - strlen(".net")] = 0;
     return name;
 }
 
@@ -68,6 +73,15 @@ static const char *zoo_name(int index, const void *user)
     return claret_network_zoo((size_t)index);
 }
 
+static enum claret_status no_network(const char *path, bool weights)
+{
+    return claret_fail(CLARET_NETWORK, "%s: %s", path,
+                       weights
+                           ? "these are weights (safetensors), no network text: claret train takes them by "
+                             "--init, claret eval and claret predict by --weights"
+                           : "this is no network text: it holds a zero byte");
+}
+
 static enum claret_status load_file(const char *path, struct claret_network **network)
 {
     char *text;
@@ -75,7 +89,7 @@ static enum claret_status load_file(const char *path, struct claret_network **ne
     CLARET_TRY(claret_file_read(path, TEXT_LIMIT, &text, &size));
     enum claret_status status;
     if (memchr(text, 0, size))
-        status = claret_fail(CLARET_NETWORK, "%s: this is no network text: it holds a zero byte", path);
+        status = no_network(path, size > 8 && text[8] == '{');
     else
         status = parse(text, path, network);
     free(text);
@@ -87,8 +101,9 @@ enum claret_status claret_network_load(const char *name, struct claret_network *
     claret_error_clear();
     if (!name || !network)
         return claret_fail(CLARET_INVALID, "claret_network_load: an argument is NULL");
-    size_t length = strlen(name);
-    if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".net") == 0))
+    if (ends_in(name, ".safetensors"))
+        return no_network(name, true);
+    if (strchr(name, '/') || ends_in(name, ".net"))
         return load_file(name, network);
     for (size_t i = 0; claret_network_zoo(i); i++)
         if (strcmp(claret_network_zoo(i), name) == 0)

@@ -257,29 +257,43 @@ end:
     return status;
 }
 
-enum claret_status claret_session_load(struct claret_session *session, const char *path)
+/* The layer, such as the last one for another number of classes, whose shape is what does not fit; its length
+ * in *length. NULL: it is something else. */
+static const char *misfit_layer(const struct claret_session *session, const char *said, int *length)
 {
-    claret_error_clear();
-    return load_part(session, path, "");
-}
-
-/* Says how a layer of another shape, such as the last one for another number of classes, is left out. */
-static enum claret_status name_reset(const struct claret_session *session)
-{
-    char *said = claret_error_take();
-    for (size_t i = 0; said && i < claret_session_parameters(session); i++) {
+    for (size_t i = 0; i < claret_session_parameters(session); i++) {
         const char *name = session->weights[i].name, *dot = strrchr(name, '.');
         char place[300];
         snprintf(place, sizeof place, ": %s: file has", name);
-        if (!strstr(said, place))
-            continue;
-        claret_fail(CLARET_SHAPE, "%s; --reset %.*s begins that layer anew", said,
-                    dot ? (int)(dot - name) : (int)strlen(name), name);
-        free(said);
-        return CLARET_SHAPE;
+        *length = dot ? (int)(dot - name) : (int)strlen(name);
+        if (strstr(said, place))
+            return name;
     }
-    claret_error_give(said);
+    return NULL;
+}
+
+/* Says what to do about weights that do not fit the network. */
+static enum claret_status name_remedy(const struct claret_session *session, bool init)
+{
+    char *said = claret_error_take();
+    int length = 0;
+    const char *layer = said && init ? misfit_layer(session, said, &length) : NULL;
+    if (!said)
+        return claret_no_memory();
+    if (layer)
+        claret_fail(CLARET_SHAPE, "%s; --reset %.*s begins that layer anew", said, length, layer);
+    else
+        claret_fail(CLARET_SHAPE, "%s; the network is %s: --model names the one that the weights are of",
+                    said, session->network->name);
+    free(said);
     return CLARET_SHAPE;
+}
+
+enum claret_status claret_session_load(struct claret_session *session, const char *path)
+{
+    claret_error_clear();
+    enum claret_status status = load_part(session, path, "");
+    return status == CLARET_SHAPE ? name_remedy(session, false) : status;
 }
 
 /* The option init's weights, but for what reset names. */
@@ -288,7 +302,7 @@ static enum claret_status load_init(struct claret_session *session)
     CLARET_TRY(claret_pattern_check("--reset", session->options->reset, parameter_name, session));
     CLARET_TRY(initialise(session));
     enum claret_status status = load_part(session, session->options->init, session->options->reset);
-    return status == CLARET_SHAPE ? name_reset(session) : status;
+    return status == CLARET_SHAPE ? name_remedy(session, true) : status;
 }
 
 enum claret_status claret_session_first_weights(struct claret_session *session)

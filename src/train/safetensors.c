@@ -158,10 +158,6 @@ static enum claret_status parse_header(struct claret_safetensors *reader, const 
     json_error_t error;
     json_t *value;
 
-    /* Spaces may follow the object, not precede it. */
-    if (!size || text[0] != '{')
-        return claret_fail(CLARET_FORMAT, "%s: not a safetensors file: its header is no JSON object",
-                           reader->path);
     reader->header = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!reader->header)
         return claret_fail(CLARET_FORMAT, "%s: the header is broken at byte %d: %s", reader->path,
@@ -216,9 +212,27 @@ static enum claret_status open_stream(struct claret_safetensors *reader, uint64_
     return CLARET_OK;
 }
 
+/* Whether a line of the file's beginning is a network text's first one. */
+static bool looks_like_network(const struct claret_safetensors *reader)
+{
+    char text[4096] = "\n";
+
+    rewind(reader->stream);
+    size_t size = fread(text + 1, 1, sizeof text - 2, reader->stream) + 1;
+    return !memchr(text, 0, size) && (strstr(text, "\ninput ") || strstr(text, "\nblock "));
+}
+
+static enum claret_status not_safetensors(const struct claret_safetensors *reader)
+{
+    return claret_fail(CLARET_FORMAT, "%s: not a safetensors file%s", reader->path,
+                       looks_like_network(reader) ? ": it looks like a network text, which --model takes"
+                                                  : "");
+}
+
 enum claret_status claret_safetensors_open(const char *path, struct claret_safetensors *reader)
 {
-    unsigned char prefix[8];
+    unsigned char prefix[9]; /* the header's size and its first letter */
+    const size_t before = sizeof prefix - 1;
     enum claret_status status;
     uint64_t file_size, size;
     char *text;
@@ -226,19 +240,19 @@ enum claret_status claret_safetensors_open(const char *path, struct claret_safet
     *reader = (struct claret_safetensors){.path = path};
     CLARET_TRY(open_stream(reader, &file_size));
     if (file_size < sizeof(prefix))
-        return claret_fail(CLARET_FORMAT, "%s: not a safetensors file: it has %" PRIu64 " bytes", path,
-                           file_size);
+        return not_safetensors(reader);
     CLARET_TRY(claret_safetensors_read(reader, prefix, sizeof(prefix)));
-    size = claret_safetensors_number(prefix, 8);
-    if (size > HEADER_LIMIT)
-        return claret_fail(CLARET_FORMAT, "%s: not a safetensors file: a header of %" PRIu64 " bytes", path,
-                           size);
-    if (size > file_size - sizeof(prefix))
+    size = claret_safetensors_number(prefix, (int)before);
+    /* Spaces may follow the header's object, not precede it. */
+    if (size == 0 || size > HEADER_LIMIT || prefix[before] != '{')
+        return not_safetensors(reader);
+    if (size > file_size - before)
         return claret_fail(CLARET_FORMAT,
-                           "%s: a header of %" PRIu64 " bytes in a file of %" PRIu64
-                           ": it is truncated or not a safetensors file",
+                           "%s: a header of %" PRIu64 " bytes in a file of %" PRIu64 ": it is truncated",
                            path, size, file_size);
-    reader->data_start = sizeof(prefix) + size;
+    if (fseeko(reader->stream, (off_t)before, SEEK_SET) != 0)
+        return claret_fail(CLARET_IO, "%s: cannot be read: %s", path, strerror(errno));
+    reader->data_start = before + size;
     reader->data_size = file_size - reader->data_start;
     text = malloc((size_t)size + 1);
     if (!text)

@@ -14,11 +14,25 @@
 
 /* ---- making ---- */
 
+/* Another network can be trained; what was trained needs the data that it was trained on. */
 static enum claret_status check_dataset(const struct claret_network *network,
-                                        const struct claret_dataset *dataset)
+                                        const struct claret_dataset *dataset, bool training)
 {
     const int64_t *in = network->spec->input;
-    if (dataset->channels != in[0] || dataset->height != in[1] || dataset->width != in[2])
+    bool shape = dataset->channels == in[0] && dataset->height == in[1] && dataset->width == in[2];
+    if (!training && !shape)
+        return claret_fail(CLARET_SHAPE,
+                           "the data's images are %dx%dx%d, the network %s and its weights take %" PRId64
+                           "x%" PRId64 "x%" PRId64 ": take data of the kind that it was trained on (--data)",
+                           dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1],
+                           in[2]);
+    if (!training && dataset->classes != network->classes)
+        return claret_fail(
+            CLARET_SHAPE,
+            "the data have %d classes, the network %s and its weights %d: take the data that it "
+            "was trained on (--data)",
+            dataset->classes, network->name, network->classes);
+    if (!shape)
         return claret_fail(CLARET_SHAPE,
                            "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
                            "x%" PRId64 ": change its line 'input' to: input %d %d %d",
@@ -97,7 +111,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
                                bool training)
 {
     struct claret_augment augment;
-    CLARET_TRY(check_dataset(session->network, dataset));
+    CLARET_TRY(check_dataset(session->network, dataset, training));
     CLARET_TRY(claret_options_augment(session->options, &augment));
     CLARET_TRY(claret_criterion_init(session->options, dataset, training, &session->criterion));
     if (training) {

@@ -51,13 +51,13 @@ static enum claret_status check_names(const struct claret_safetensors *reader,
             unexpected = reader->entries[i].name;
     }
     if (missing && unexpected)
-        return claret_fail(CLARET_FORMAT,
+        return claret_fail(CLARET_SHAPE,
                            "%s: these are another network's weights: %s is missing, %s is not the network's",
                            reader->path, missing, unexpected);
     if (missing)
-        return claret_fail(CLARET_FORMAT, "%s: %s is missing", reader->path, missing);
+        return claret_fail(CLARET_SHAPE, "%s: %s is missing", reader->path, missing);
     if (unexpected)
-        return claret_fail(CLARET_FORMAT, "%s: the network has no %s", reader->path, unexpected);
+        return claret_fail(CLARET_SHAPE, "%s: the network has no %s", reader->path, unexpected);
     return CLARET_OK;
 }
 

@@ -271,6 +271,8 @@ class Predict(FolderCase):
         for says in ("bad.png: neither PNG nor JPEG", "none.png: cannot be opened", "2 of 4 images could not be read"):
             self.assertIn(says, result.err)
         image = self.images[0]
+        self.refused(*self.words, "data/test", code=1, says="data/test: a folder, .*find data/test -name")
+        self.refused(*self.words, "-", code=1, says="no image was named")
         self.refused("predict", code=2, says="needs images")
         self.refused("predict", image, code=2, says="needs --weights")
         self.refused(*self.words, image, "--csv", "--json", code=2, says="--csv and --json")

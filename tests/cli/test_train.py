@@ -154,9 +154,17 @@ class Stdout(harness.Case):
             # the test after a training is by its loss
             tests = ("--data", "shapes", "--limit-test", "100", "--weights", path)
             said = re.search(r"Test loss: (\d\.\d{4})", trained.out).group(1)
-            if "balanced" not in args:
-                self.assertIn(f"Test loss: {said} ", self.run_claret("eval", *tests, *args).out)
-                self.assertNotIn(f"Test loss: {said} ", self.run_claret("eval", *tests).out)
+            if "balanced" in args:
+                self.assertIn("loss here is without them", self.run_claret("eval", *tests).err)
+                continue
+            self.assertIn(f"Test loss: {said} ", self.run_claret("eval", *tests, *args).out)
+            # and found beside the weights; flags win
+            found = self.run_claret("eval", *tests)
+            self.assertIn(f"Test loss: {said} ", found.out)
+            self.assertIn(f"trained with {args[0]} {args[1]}, as other/config.ini says", found.err)
+            plainly = self.run_claret("eval", *tests, "--loss", "cross_entropy")
+            self.assertNotIn(f"Test loss: {said} ", plainly.out)
+            self.assertNotIn("trained with", plainly.err)
 
     def test_losses_that_cannot_be(self):
         for args, says in ((("--loss", "hinge"), "cross_entropy"), (("--loss", "mse", "--label-smoothing", "0.1"), "mse"),
@@ -464,11 +472,54 @@ class Eval(harness.Case):
         self.write("empty", b"")
         for name in ("cut", "foreign", "empty", "missing"):
             self.refused(*words, name, code=1, says=name)
-        self.refused(*words, "w/weights.safetensors", "--model", "other.net", code=1, says=r"conv1\.|fc\.")
+        self.refused(*words, "w/weights.safetensors", "--model", "other.net", code=1,
+                     says=[r"conv1\.|fc\.", "the network is other: --model names the one that the weights are of"])
+        self.refused(*TRAIN, "--model", "./other.net", "--init", "w/weights.safetensors", code=1,
+                     says="; the network is other: --model names")
+        # What is no weights file, and what is no network.
+        for path, says in (("other.net", ": it looks like a network text, which --model takes"), ("foreign", ""), ("empty", "")):
+            self.refused(*TRAIN, "--init", path, code=1, says=f"(?m){path}: not a safetensors file{says}$")
+        shutil.copy(self.path("w/weights.safetensors"), self.path("hidden.net"))
+        for path in ("w/weights.safetensors", "no.safetensors", "hidden.net"):
+            self.refused(*TRAIN, "--model", path, code=1, says=f"{path}: these are weights .*--init")
         self.refused(*words, "", code=1, says="claret: ")
         self.write("nan", data[:-4] + b"\0\0\xc0\x7f")
         self.refused(*words, "nan", code=1, says="nan: fc.weight: element 35999 is not finite")
         self.refused(*TRAIN, "--init", "nan", code=1, says="fc.weight: element 35999 is not finite")
+
+
+class Trained(harness.Case):
+    """What eval and predict take from the file or folder of the weights."""
+
+    def test_as_in_training(self):
+        self.write("own.net", "input 3 32 32\nflatten\nlinear out_features=10\n")
+        normal = ("--mean", "0.1,0.2,0.3", "--std", "0.9")
+        trained = self.run_claret(*TRAIN, "--model", "./own.net", *normal, "--val-every", "1", "-o", "run")
+        said = re.search(r"Test loss: .*", trained.out).group()
+        words = ("eval", "--data", "shapes", "--limit-test", "100", "--weights")
+        for name, where in (("weights", "config.ini"), ("best", "best.safetensors")):
+            found = self.run_claret(*words, f"run/{name}.safetensors")
+            self.assertIn(said, found.out)
+            self.assertIn(f"trained with --model ./own.net --mean 0.1,0.2,0.3 --std 0.9, as run/{where} says", found.err)
+        self.assertNotIn(said, self.run_claret(*words, "run/weights.safetensors", "--std", "0.5").out)
+        # A checkpoint has the network in it; weights name the file that is gone.
+        os.rename(self.path("own.net"), self.path("other.net"))
+        self.assertIn(said, self.run_claret(*words, "run/best.safetensors").out)
+        self.refused(*words, "run/weights.safetensors", code=1, says=["trained with --model ./own.net", "own.net: cannot be opened"])
+        self.assertIn(said, self.run_claret(*words, "run/weights.safetensors", "--model", "other.net").out)
+        # By themselves they are taken as ever.
+        shutil.copy(self.path("run/weights.safetensors"), self.path("alone.safetensors"))
+        alone = self.run_claret(*words, "alone.safetensors", "--model", "other.net")
+        self.assertNotIn("trained with", alone.err)
+        self.assertIn(said, self.run_claret(*words, "alone.safetensors", "--model", "other.net", *normal).out)
+
+    def test_other_data(self):
+        self.write("three.net", "input 3 32 32\nflatten\nlinear out_features=3\n")
+        self.write("grey.net", "input 1 32 32\nflatten\nlinear out_features=10\n")
+        words = ("eval", "--weights", "none", "--data", "shapes", "--model")
+        self.refused(*words, "three.net", code=1,
+                     says="data have 10 classes, the network three and its weights 3: take the data that it was trained on")
+        self.refused(*words, "grey.net", code=1, says="images are 3x32x32, the network grey and its weights take 1x32x32: take data")
 
 
 if __name__ == "__main__":
