@@ -42,12 +42,12 @@ static const struct tool_command commands[BENCH_COMMANDS] = {
       "claret-bench compare before.json after.json"}},
 };
 
-static const struct tool bench = {.name = "claret-bench",
-                                  .about = "claret-bench measures claret, and the devices it runs on.",
-                                  .flags = flags,
-                                  .flag_count = BENCH_FLAGS,
-                                  .commands = commands,
-                                  .command_count = BENCH_COMMANDS};
+const struct tool bench_tool = {.name = "claret-bench",
+                                .about = "claret-bench measures claret, and the devices it runs on.",
+                                .flags = flags,
+                                .flag_count = BENCH_FLAGS,
+                                .commands = commands,
+                                .command_count = BENCH_COMMANDS};
 
 static bool check(const struct tool_args *tool, struct bench_args *args)
 {
@@ -73,7 +73,7 @@ static bool check(const struct tool_args *tool, struct bench_args *args)
 bool bench_parse(int argc, char **argv, struct bench_args *args)
 {
     struct tool_args tool;
-    bool right = tool_parse(&bench, argc, argv, &tool);
+    bool right = tool_parse(&bench_tool, argc, argv, &tool);
     *args = (struct bench_args){.command = (enum bench_command)tool.command, .options = tool.options};
     for (int i = 0; i < BENCH_FLAGS; i++)
         args->value[i] = tool.value[i];
@@ -84,5 +84,5 @@ bool bench_parse(int argc, char **argv, struct bench_args *args)
 
 void bench_help(enum bench_command command, struct claret_options *defaults)
 {
-    tool_help(&(struct tool_args){.tool = &bench, .command = (int)command, .options = defaults});
+    tool_help(&(struct tool_args){.tool = &bench_tool, .command = (int)command, .options = defaults});
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <claret/claret.h>
+#include "tool_flags.h"
 
 enum bench_command { BENCH_DEVICE, BENCH_STEP, BENCH_OPS, BENCH_TRAIN, BENCH_COMPARE, BENCH_COMMANDS };
 
@@ -71,6 +71,8 @@ enum bench_flag_id {
 #undef X
         BENCH_FLAGS
 };
+
+extern const struct tool bench_tool;
 
 /* A command line, read. Texts point into argv. */
 struct bench_args {

@@ -281,16 +281,23 @@ static void wrap(const char *text, const char *tail)
     cli_out("\n");
 }
 
-static void print_flag(const struct tool_flag *flag, const struct claret_options *defaults)
+const char *tool_flag_default(const struct tool_flag *flag, const struct claret_options *defaults)
 {
     const char *value = flag->value;
-    char head[WIDTH], tail[WIDTH] = "";
+
     if (!value && flag->key && flag->argument)
         value = claret_options_get(defaults, flag->key);
+    return value && value[0] ? value : NULL;
+}
+
+static void print_flag(const struct tool_flag *flag, const struct claret_options *defaults)
+{
+    const char *value = tool_flag_default(flag, defaults);
+    char head[WIDTH], tail[WIDTH] = "";
     snprintf(head, sizeof head, "  %c%c%c --%s%s%s", flag->letter ? '-' : ' ',
              flag->letter ? flag->letter : ' ', flag->letter ? ',' : ' ', flag->name,
              flag->argument ? " " : "", flag->argument ? flag->argument : "");
-    if (value && value[0])
+    if (value)
         snprintf(tail, sizeof tail, "(default: %s)", value);
     if (strlen(head) + 2 > HELP_COLUMN)
         cli_out("%s\n%*s", head, HELP_COLUMN, "");

@@ -51,6 +51,8 @@ bool tool_parse(const struct tool *tool, int argc, char **argv, struct tool_args
  * false: said what is wrong. */
 bool tool_integer(const struct tool_args *args, int flag, int64_t most, int64_t *value);
 bool tool_seconds(const struct tool_args *args, int flag, double most, double *value);
+/* The default worth showing for a flag, NULL: none. */
+const char *tool_flag_default(const struct tool_flag *flag, const struct claret_options *defaults);
 /* --help of the command, of the tool where there is none. */
 void tool_help(const struct tool_args *args);
 

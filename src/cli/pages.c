@@ -1,109 +1,21 @@
 /* The build's tool that writes the manual pages and bash's completion from the command's own tables:
  *     pages man [COMMAND] | pages bash */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/flags.h"
 #include "cli/help.h"
-
-/* Text in roff: no macro at a line's start, '-' as it is typed. */
-static void roff(const char *text)
-{
-    if (*text == '.' || *text == '\'')
-        fputs("\\&", stdout);
-    for (; *text; text++) {
-        if (*text == '-')
-            fputs("\\-", stdout);
-        else if (*text == '\\')
-            fputs("\\e", stdout);
-        else if (*text == '\'')
-            fputs("\\(aq", stdout);
-        else if (*text == '~')
-            fputs("\\(ti", stdout);
-        else if (*text == '^')
-            fputs("\\(ha", stdout);
-        else if (*text == '`')
-            fputs("\\(ga", stdout);
-        else
-            putchar(*text);
-    }
-}
-
-static void line(const char *before, const char *text, const char *after)
-{
-    fputs(before, stdout);
-    roff(text);
-    puts(after);
-}
-
-static void paragraph(const char *text)
-{
-    puts(".PP");
-    line("", text, "");
-}
-
-static void entry(const char *name, const char *text)
-{
-    puts(".TP");
-    line("\\fB", name, "\\fR");
-    line("", text, "");
-}
-
-static void head(const char *name, const char *summary)
-{
-    puts(".\\\" Made from the command's flag table.");
-    fputs(".TH ", stdout);
-    for (const char *letter = name; *letter; letter++)
-        fputs(*letter == '-' ? "\\-" : (char[]){(char)toupper((unsigned char)*letter), '\0'}, stdout);
-    printf(" 1 \"\" \"claret %s\" \"claret\"\n.SH NAME\n", claret_version());
-    line("", name, " \\-");
-    line("", summary, "");
-}
+#include "cli/roff.h"
 
 static void examples(const struct cli_example *rows)
 {
     for (; rows->line; rows++)
-        entry(rows->line, rows->text);
+        cli_roff_entry(rows->line, rows->text);
 }
 
 static void flag_entry(const struct cli_flag *flag, const struct claret_options *defaults)
 {
-    const char *value = cli_flag_default(flag, defaults);
-
-    puts(".TP");
-    if (flag->letter)
-        printf("\\fB\\-%c\\fR, ", flag->letter);
-    line("\\fB\\-\\-", flag->name, flag->argument ? "\\fR \\c" : "\\fR");
-    if (flag->argument)
-        line("\\fI", flag->argument, "\\fR");
-    line("", flag->help, value ? "" : ".");
-    if (value)
-        line("(default: ", value, ").");
-}
-
-static void exit_status(unsigned mask)
-{
-    puts(".SH EXIT STATUS");
-    entry("0", "done");
-    entry("1", "data, files, network text, memory, driver or numbers are wrong");
-    entry("2", "wrong usage, or an unknown or ambiguous device");
-    entry("3", "no usable device");
-    if (mask & CLI_IN_T)
-        entry("130, 143", "as a shell shows it: interrupted by SIGINT or SIGTERM, weights saved");
-}
-
-static void environment(unsigned mask)
-{
-    puts(".SH ENVIRONMENT");
-    if (mask & CLI_IN_TESP)
-        entry("CLARET_DEVICE", "what --device is when it is not given");
-    if (mask & CLI_IN_TESP)
-        entry("XDG_CACHE_HOME", "compiled programs and tuning records are kept in its folder claret; in "
-                                "~/.cache/claret when it is unset or cannot be written");
-    entry("NO_COLOR", "when set and not empty: no colours");
-    paragraph("The OpenCL loader and drivers have variables of their own, such as OCL_ICD_VENDORS, "
-              "RUSTICL_ENABLE and POCL_DEVICES.");
+    cli_roff_flag(flag->letter, flag->name, flag->argument, flag->help, cli_flag_default(flag, defaults));
 }
 
 static void see_also(int self)
@@ -114,25 +26,26 @@ static void see_also(int self)
     for (int i = 0; i < CLI_COMMAND_COUNT; i++)
         if (i != self)
             printf(".BR claret\\-%s (1)\n", cli_commands[i].name);
+    puts(".BR claret\\-bench (1)\n.BR claret\\-tune (1)");
 }
 
 static void page_claret(void)
 {
-    head("claret", "train convolutional networks on any OpenCL device");
+    cli_roff_head("claret", "train convolutional networks on any OpenCL device");
     puts(".SH SYNOPSIS\n.B claret\n.I COMMAND\n.RI [ OPTION ]...\n.SH EXAMPLES");
     for (int i = 0; i < CLI_COMMAND_COUNT; i++)
-        entry(cli_commands[i].examples->line, cli_commands[i].examples->text);
+        cli_roff_entry(cli_commands[i].examples->line, cli_commands[i].examples->text);
     puts(".SH COMMANDS");
     for (int i = 0; i < CLI_COMMAND_COUNT; i++)
-        entry(cli_commands[i].name, cli_commands[i].summary);
-    entry("help", "what a command does: claret help COMMAND");
+        cli_roff_entry(cli_commands[i].name, cli_commands[i].summary);
+    cli_roff_entry("help", "what a command does: claret help COMMAND");
     puts(".SH DESCRIPTION");
-    paragraph(
+    cli_roff_paragraph(
         "Options may stand anywhere, a long one may be shortened as long as it is the only one that begins "
         "so, its value follows after '=' or a space, and -- ends them. Numbers have a decimal point whatever "
         "the locale is.");
-    exit_status(CLI_IN_ALL);
-    environment(CLI_IN_ALL);
+    cli_roff_exit_status(true);
+    cli_roff_environment(true);
     see_also(-1);
 }
 
@@ -142,15 +55,15 @@ static void page_command(enum cli_command_id id, const struct claret_options *de
     char name[64];
 
     snprintf(name, sizeof(name), "claret-%s", command->name);
-    head(name, command->summary);
+    cli_roff_head(name, command->summary);
     printf(".SH SYNOPSIS\n.B claret %s\n.RI [ OPTION ]...\n", command->name);
     if (command->operand)
-        line(".I ", command->operand, "");
+        cli_roff_line(".I ", command->operand, "");
     puts(".SH EXAMPLES");
     examples(command->examples);
     puts(".SH DESCRIPTION");
     for (const char *const *text = command->paragraphs; *text; text++)
-        paragraph(*text);
+        cli_roff_paragraph(*text);
     puts(".SH OPTIONS");
     for (int group = 0; group < CLI_GROUP_COUNT; group++) {
         bool titled = false;
@@ -158,13 +71,13 @@ static void page_command(enum cli_command_id id, const struct claret_options *de
             if ((int)cli_flags[i].group != group || !(cli_flags[i].commands & 1U << id))
                 continue;
             if (!titled)
-                line(".SS ", cli_groups[group], "");
+                cli_roff_line(".SS ", cli_groups[group], "");
             titled = true;
             flag_entry(&cli_flags[i], defaults);
         }
     }
-    exit_status(1U << id);
-    environment(1U << id);
+    cli_roff_exit_status(id == CLI_TRAIN);
+    cli_roff_environment(CLI_IN_TESP & 1U << id);
     see_also((int)id);
 }
 

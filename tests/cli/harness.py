@@ -117,6 +117,16 @@ class Case(unittest.TestCase):
         self.assertEqual(len(lines), 1, str(result))
         return json.loads(lines[0])
 
+    def check_page(self, page, *texts):
+        """A manual page that has the options in those texts of --help, and is right roff."""
+        with open(page, encoding="utf-8") as file:
+            roff = file.read()
+        for name in re.findall(r"(?m)^  (?:   |-\w,) --([a-z-]+)", "\n".join(texts)):
+            self.assertIn("\\-\\-" + name.replace("-", "\\-"), roff)
+        if shutil.which("groff"):
+            groff = subprocess.run(["groff", "-man", "-ww", "-Tascii", page], capture_output=True, text=True)
+            self.assertEqual((groff.returncode, groff.stderr), (0, ""))
+
     def weights_line(self, text):
         """(path, digest) of the line `Weights: …`."""
         match = re.search(r"(?m)^Weights: (.*) sha256:([0-9a-f]{64})$", text)

@@ -49,6 +49,10 @@ class Usage(harness.Case):
             self.assertLess(out.index("Examples:"), out.index("Usage:"))
         self.assertRegex(self.run_claret("--version").out, r"^claret-bench \d+\.\d+\.\d+\n$")
 
+    def test_manual_page(self):
+        self.check_page(harness.claret + ".1", *(self.run_claret(command, "--help").out
+                                                 for command in ("device", "step", "ops", "train", "compare")))
+
     def test_wrong(self):
         self.refused(code=2, says="no command")
         self.refused("stpe", code=2, says="did you mean 'step'?")

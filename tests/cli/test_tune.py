@@ -58,6 +58,9 @@ class Usage(Case):
             self.assertIn("Examples:\n  claret-tune " + command, self.run_claret(command, "--help").out)
         self.assertRegex(self.run_claret("--version").out, r"^claret-tune \d+\.\d+\.\d+\n$")
 
+    def test_manual_page(self):
+        self.check_page(harness.claret + ".1", *(self.run_claret(command, "--help").out for command in ("run", "list")))
+
     def test_wrong(self):
         self.refused(code=2, says="no command")
         self.refused("rnu", code=2, says="did you mean 'run'?")

@@ -57,16 +57,8 @@ class Help(harness.Case):
         self.assertEqual(sorted(map(os.path.basename, pages)),
                          ["claret-devices.1", "claret-eval.1", "claret-fetch.1", "claret-predict.1", "claret-show.1", "claret-train.1", "claret.1"])
         for page in pages:
-            with open(page, encoding="utf-8") as file:
-                text = file.read()
             command = os.path.basename(page)[len("claret"):-len(".1")].lstrip("-")
-            if command:
-                for name in re.findall(r"(?m)^  (?:   |-\w,) --([a-z-]+)",
-                                       self.run_claret(command, "--help").out):
-                    self.assertIn("\\-\\-" + name.replace("-", "\\-"), text)
-            if shutil.which("groff"):
-                groff = subprocess.run(["groff", "-man", "-ww", "-Tascii", page], capture_output=True, text=True)
-                self.assertEqual((groff.returncode, groff.stderr), (0, ""))
+            self.check_page(page, self.run_claret(command, "--help").out if command else "")
 
     def test_bash_completion(self):
         if not shutil.which("bash"):
@@ -125,6 +117,14 @@ class Grammar(harness.Case):
     def test_unknown(self):
         self.refused("train", "--bach-size", "3", code=2, says="did you mean --batch-size?")
         self.refused("train", "--weigth-decay=3", code=2, says="did you mean --weight-decay?")
+        self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz; see claret train --help")
+        self.refused("train", "-Z", code=2, says="no option -Z; see claret train --help")
+        self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval; see claret eval --help")
+        self.refused("trian", code=2, says="did you mean 'train'?")
+        self.refused("help", "sow", code=2, says="did you mean 'show'?")
+        for command in ("doctor", "diff"):
+            self.refused(command, code=2, says=f"no command '{command}'")
+
     def test_called_otherwise(self):
         """By the names that others have."""
         for name, ours in (("learning-rate", "lr"), ("num-workers", "workers"), ("dataset", "data"), ("arch", "model"),
@@ -134,14 +134,6 @@ class Grammar(harness.Case):
         self.refused("train", "--weights", "f", code=2, says=r"--weights is not an option of claret train; did you mean --init\?")
         self.refused("eval", "--checkpoint", "f", code=2, says=r"did you mean --weights\?")
         self.refused("eval", "--patience", "1", code=2, says="no option --patience; see claret eval --help")
-
-        self.refused("train", "--zzzzzzzz", code=2, says="no option --zzzzzzzz; see claret train --help")
-        self.refused("train", "-Z", code=2, says="no option -Z; see claret train --help")
-        self.refused("eval", "--lr", "1", code=2, says="--lr is not an option of claret eval; see claret eval --help")
-        self.refused("trian", code=2, says="did you mean 'train'?")
-        self.refused("help", "sow", code=2, says="did you mean 'show'?")
-        for command in ("doctor", "diff"):
-            self.refused(command, code=2, says=f"no command '{command}'")
 
     def test_wrong(self):
         self.refused(code=2, says="no command")
@@ -163,6 +155,14 @@ class Grammar(harness.Case):
                              "momentum": ("-1",), "workers": ("-1", "1e2"), "seed": ("-1",),
                              "max-memory": ("lots", "-1G", "1.5G", "1T"), "log-every": ("0",)}.items():
             for value in values:
+                self.refused("train", f"--{name}={value}", code=2, says=f"--{name}: '{value}' is not")
+        self.refused("train", "--data=", code=2, says="data needs a path")
+
+    def test_no_colours_without_a_terminal(self):
+        result = self.run_claret("trian", code=2, env={"TERM": "xterm"})
+        self.assertNotIn("\033", result.err)
+
+
 class Effects(harness.Case):
     """A flag that nothing comes of is told before anything is done. A file, and what is resumed, holds all options."""
 
@@ -212,14 +212,6 @@ class Effects(harness.Case):
                             ("--model ./no.net --lr-by x", "--lr-by: 'x'"), ("--data shapes -b 20000", "10000 training images")):
             self.refused("train", "--data", "shapes", "-o", "run", *words.split(), code=2, says=says)
         self.refused("train", "--data", "shapes", "-o", "run", code=1, says="holds a run")
-
-
-                self.refused("train", f"--{name}={value}", code=2, says=f"--{name}: '{value}' is not")
-        self.refused("train", "--data=", code=2, says="data needs a path")
-
-    def test_no_colours_without_a_terminal(self):
-        result = self.run_claret("trian", code=2, env={"TERM": "xterm"})
-        self.assertNotIn("\033", result.err)
 
 
 class Show(harness.Case):
