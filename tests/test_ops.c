@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "op/batch.h"
 #include "op_cases.h"
 #include "op_configs.h"
@@ -21,6 +22,7 @@
 #include "rt/internal.h"
 
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
+#define NOTABLE_SECONDS 5
 
 struct tester {
     struct claret_rt *rt;
@@ -378,6 +380,18 @@ static void run_case(struct tester *tester, int index, enum fusion fusion, bool 
     claret_spec_destroy(test.spec);
 }
 
+/* A case apart and fused, in training and evaluation; those that take long are named, so that the log shows
+ * where the time goes. */
+static void run_forms(struct tester *tester, int index)
+{
+    double start = claret_clock();
+    for (int fusion = APART; fusion < (is_chain(&claret_op_cases[index]) ? FUSIONS : FUSED); fusion++)
+        for (int evaluation = 0; evaluation < 2; evaluation++)
+            run_case(tester, index, fusion, evaluation == 1);
+    if (claret_clock() - start > NOTABLE_SECONDS)
+        printf("%s: %.0f s\n", claret_op_cases[index].name, claret_clock() - start);
+}
+
 static void show_log(void *user, enum claret_log_level level, const char *message)
 {
     (void)user;
@@ -434,9 +448,7 @@ int main(int argc, char **argv)
     for (int i = 0; claret_op_cases[i].name; i++)
         if ((claret_op_cases[i].small || !tester.small) &&
             (!tester.only || strcmp(tester.only, claret_op_cases[i].name) == 0))
-            for (int fusion = APART; fusion < (is_chain(&claret_op_cases[i]) ? FUSIONS : FUSED); fusion++)
-                for (int evaluation = 0; evaluation < 2; evaluation++)
-                    run_case(&tester, i, fusion, evaluation == 1);
+            run_forms(&tester, i);
     printf("%ld cases, %ld checks, %ld failures\n", tester.cases, tester.checks, tester.failures);
     if (tester.list && fclose(tester.list) != 0)
         tester.failures++;
