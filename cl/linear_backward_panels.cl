@@ -23,8 +23,9 @@
 #define IS_OUTPUT(o) true
 #endif
 
-/* To a near cache. Not by OpenCL's own, which is nothing on PoCL, and which rusticl cannot compile; nor on the way to SPIR-V. */
-#if defined(__clang__) && !defined(__SPIR__) && !defined(__SPIRV__)
+/* To a near cache, where the compiler makes the processor's own code: SPIR-V has no such instruction. OpenCL's own function is
+ * nothing on PoCL, and rusticl cannot compile it. */
+#if defined(__x86_64__) || defined(__aarch64__)
 #define PREFETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1, 2)
 #else
 #define PREFETCH(p)
