@@ -3,10 +3,11 @@
  *
  *     test_ops [--small] [--once] [--case NAME] [--device SEL] [--platform SEL]
  *
- * --once: without the second run, for emulators, which are slow and could not but give the same bits.
- * Exit 0: all right; 1: not; 77: no device. With CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for
- * each kernel that was launched: its source, entry and build options. Programs are kept by the driver alone:
- * to ask for a binary costs PoCL another compilation. */
+ * --once: without the second run, and large cases without the other device class's kernels: for emulators,
+ * which are slow and could not but give the same bits. Exit 0: all right; 1: not; 77: no device. With
+ * CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for each kernel that was launched: its source,
+ * entry and build options. Programs are kept by the driver alone: to ask for a binary costs PoCL another
+ * compilation. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "base/clock.h"
 #include "op/batch.h"
+#include "op/vectors.h"
 #include "op_cases.h"
 #include "op_configs.h"
 #include "op_inputs.h"
@@ -336,10 +338,20 @@ static bool has_fused(const struct claret_graph *graph)
     return false;
 }
 
+/* Whether the other device class's kernels are left out. */
+static bool own_family(const struct op_test *test)
+{
+    return test->tester->once && !test->row->small;
+}
+
 /* Evaluation's graphs are run where layers compute otherwise there: those that keep statistics. */
 static bool worth_running(const struct op_test *test, enum fusion fusion)
 {
     if (test->evaluation && test->graph->all_buffers < 0)
+        return false;
+    char reason[128];
+    const bool vectors = claret_vector_device(claret_rt_device(test->tester->rt), reason);
+    if (own_family(test) && fusion >= FUSED && (fusion >= TILES) == vectors)
         return false;
     return (fusion < FUSED || has_fused(test->graph)) && (!is_last(fusion) || has_images(test->graph));
 }
@@ -358,6 +370,7 @@ static void run_case(struct tester *tester, int index, enum fusion fusion, bool 
                                        .index = index,
                                        .rng = &test.params_rng,
                                        .drawn = !evaluation && (index + (int)fusion) % 6 == 0,
+                                       .own_family = own_family(&test),
                                        .own_layout = is_last(fusion) && !is_chain(test.row)};
         if (worth_running(&test, fusion))
             op_configs_make(configs);
