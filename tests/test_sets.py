@@ -465,7 +465,7 @@ class Which(Case):
 
     def test_coarse_labels_of_others(self):
         self.write("d/test_batch.bin", b"")
-        self.refused("test", "coarse labels are CIFAR-100's; in d is CIFAR-10", status="INVALID", data="d",
+        self.refused("test", "--coarse-labels are CIFAR-100's; in d is CIFAR-10", status="INVALID", data="d",
                      coarse_labels="true")
         self.refused("test", "CIFAR-100's", status="INVALID", data="shapes", coarse_labels="true")
 

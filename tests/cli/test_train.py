@@ -217,7 +217,7 @@ class Stdout(harness.Case):
                           file.read())
         weights = self.weights_line(result.out)[0]
         self.run_claret("eval", "--data", "shapes", "--limit-test", "100", "--weights", weights, "--solver", "conv1=rows")
-        for value, says in {"cov1=rows": "'cov1'; did you mean 'conv1'?", "conv1=row": "are: rows; .*--no-fuse",
+        for value, says in {"cov1=rows": "'cov1'; did you mean 'conv1'?", "conv1=row": "are: rows[ a-z]*; .*--no-fuse",
                             "conv1=rows:KT=7": "the value of KT has to be one of: 1 2 3 4"}.items():
             self.refused(*TRAIN, "--solver", value, code=2, says=says)
 
