@@ -2,13 +2,14 @@
  * its channel's winner saw, by one permutation of a vector that holds what the pixel's window saw. For devices whose vectors are
  * permuted by an instruction (src/op/conv2d_relu_pool.c).
  *
- * Such a vector is a table of [PI rows of the window][Q columns' remainders][PLACES], and serves GROUP pooled pixels side by
- * side. SPAN of these are done together: dy and index come with pixels as lanes, and are transposed.
+ * Such a vector is a table of [TABLE_ROWS][Q columns' remainders][PLACES], and serves GROUP_PIXELS pooled pixels side by side. It
+ * has the PI rows of the window that one tap sees, or where that is too much, one row; then what the winner saw is chosen from PI of
+ * them. SPAN pixels are done together: dy and index come with pixels as lanes, and are transposed.
  *
- * Defines: as cl/conv2d_relu_pool.cl's for the gradient; LANES 8 or 16, PI * PJ and S at most as many. Tunables: CT input channels,
+ * Defines: as cl/conv2d_relu_pool.cl's for the gradient; LANES 8 or 16, PI * PJ at most as many; TABLE_ROWS: PI or 1. Tunables: CT input channels,
  * ST columns of taps. */
 #define Q (SW * PJ)
-#define PLACES (LANES / (PI * Q))
+#define PLACES (LANES / (TABLE_ROWS * Q))
 #define GROUP_PIXELS (PLACES - ((PJ - 1) * SW + (S - 1) * DW) / Q)
 #define SPAN (LANES / GROUP_PIXELS * GROUP_PIXELS)
 #define SPANS ((OW + SPAN - 1) / SPAN)
@@ -19,9 +20,21 @@
 #define TO_UINTS JOIN(convert_uint, LANES)
 #define BYTES JOIN(uchar, LANES)
 
+/* Tables of a channel, and the one for window row i and tap row r. */
+#if TABLE_ROWS == 1
+#define TABLES ((PI - 1) * SH + (R - 1) * DH + 1)
+#define TABLE_OF(i, r) ((i)*SH + (r)*DH)
+#define TABLE_AT(table) (table)
+#define ROW_STEP 256 /* in a place, beside the table's */
+#else
+#define TABLES R
+#define TABLE_OF(i, r) (r)
+#define TABLE_AT(table) ((table)*DH)
+#define ROW_STEP (Q * PLACES)
+#endif
 /* The place in a table, for its first pixel, of what position w of the window sees through tap s. */
 #define COLUMN(w, s) ((w) % PJ * SW + (s)*DW)
-#define PLACE(w, s) ((w) / PJ % PI * Q * PLACES + COLUMN(w, s) % Q * PLACES + COLUMN(w, s) / Q)
+#define PLACE(w, s) ((w) / PJ % PI * ROW_STEP + COLUMN(w, s) % Q * PLACES + COLUMN(w, s) / Q)
 #define PLACES_4(w, s) PLACE(w, s), PLACE(w + 1, s), PLACE(w + 2, s), PLACE(w + 3, s)
 #define PLACES_8(w, s) PLACES_4(w, s), PLACES_4(w + 4, s)
 
@@ -101,6 +114,10 @@ void transpose_bytes(const FLOATS u[LANES / 4], FLOATS bytes[LANES / 4])
 #define COPY(from, to) vstore8(vload8(0, from), 0, to)
 #elif PLACES == 4
 #define COPY(from, to) vstore4(vload4(0, from), 0, to)
+#elif PLACES == 5
+#define COPY(from, to)                                                                                       \
+    vstore4(vload4(0, from), 0, to);                                                                         \
+    (to)[4] = (from)[4]
 #elif PLACES == 2
 #define COPY(from, to) vstore2(vload2(0, from), 0, to)
 #else
@@ -147,18 +164,19 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
                     if (HAS_BIAS && c0 == 0 && j < count)
                         bias_total += d[j];
                 }
-                FLOATS table[CT][R][SPAN / GROUP_PIXELS];
+                FLOATS table[CT][TABLES][SPAN / GROUP_PIXELS];
                 for (int c = 0; c < CT; c++) {
                     __global const float *row = xs + (((ulong)n * C + min(c0 + c, C - 1)) * HP + oy * PI * SH) * Q * WQ +
                                                 span * SPAN;
 #pragma unroll
-                    for (int r = 0; r < R; r++)
+                    for (int a = 0; a < TABLES; a++)
 #pragma unroll
                         for (int m = 0; m < SPAN / GROUP_PIXELS; m++)
 #pragma unroll
-                            for (int i = 0; i < PI * Q; i++)
-                                COPY(row + ((i / Q * SH + r * DH) * Q + i % Q) * WQ + m * GROUP_PIXELS,
-                                     (float *)&table[c][r][m] + i * PLACES);
+                            for (int i = 0; i < TABLE_ROWS * Q; i++) {
+                                COPY(row + ((i / Q * SH + TABLE_AT(a)) * Q + i % Q) * WQ + m * GROUP_PIXELS,
+                                     (float *)&table[c][a][m] + i * PLACES);
+                            }
                 }
                 for (int s0 = 0; s0 < S; s0 += ST) {
                     FLOATS acc[ST][R][CT];
@@ -174,10 +192,21 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
 #pragma unroll
                             for (int s = 0; s < ST; s++)
 #pragma unroll
-                                for (int r = 0; r < R; r++)
+                                for (int c = 0; c < CT; c++) {
+                                    const UINTS at = place[s0 + s][j];
+                                    FLOATS seen[TABLES];
 #pragma unroll
-                                    for (int c = 0; c < CT; c++)
-                                        acc[s][r][c] = fma(d[j], permuted(table[c][r][m], place[s0 + s][j]), acc[s][r][c]);
+                                    for (int a = 0; a < TABLES; a++)
+                                        seen[a] = permuted(table[c][a][m], at);
+#pragma unroll
+                                    for (int r = 0; r < R; r++) {
+                                        FLOATS v = seen[TABLE_OF(0, r)];
+#pragma unroll
+                                        for (int i = 1; i < PI / TABLE_ROWS; i++)
+                                            v = at >= i * ROW_STEP ? seen[TABLE_OF(i, r)] : v;
+                                        acc[s][r][c] = fma(d[j], v, acc[s][r][c]);
+                                    }
+                                }
                         }
 #pragma unroll
                     for (int i = 0; i < ST * R * CT; i++)

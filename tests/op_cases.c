@@ -473,6 +473,15 @@ const struct claret_op_case claret_op_cases[] = {
     {"tiles-winograd-wide", "37 11 13",
      "conv2d out_channels=70 kernel_size=3; relu; conv2d out_channels=33 kernel_size=3 padding=2,1; flatten",
      5, LARGE},
+    {"fused-pool3-lanes", "3 17 26",
+     "conv2d out_channels=17 kernel_size=5 padding=1; relu; max_pool2d kernel_size=3; flatten; linear "
+     "out_features=3",
+     3, LARGE},
+    {"fused-stride-lanes", "2 13 41",
+     "conv2d out_channels=18 kernel_size=3 stride=2,1 dilation=1,2; relu; max_pool2d kernel_size=2; flatten; "
+     "linear "
+     "out_features=3",
+     5, LARGE},
     {.name = NULL},
 };
 

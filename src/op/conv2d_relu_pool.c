@@ -314,6 +314,17 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
 
 /* ---- channels: lanes are output channels, which pick what their winners saw ---- */
 
+/* Rows of a pooled pixel's window that a vector holds, as cl/conv2d_relu_pool_channels.cl has it: all or one;
+ * 0: none. */
+static int64_t table_rows(const struct claret_node *node, int64_t lanes)
+{
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i, *kernel = node->attr[CLARET_CONV_KERNEL].i;
+    int64_t q = split_factor(node);
+    int64_t columns = (window[1] - 1) * node->attr[CLARET_CONV_STRIDE].i[1] +
+                      (kernel[1] - 1) * node->attr[CLARET_CONV_DILATION].i[1];
+    return lanes / (window[0] * q) > columns / q ? window[0] : lanes / q > columns / q ? 1 : 0;
+}
+
 /* Tiles of the input's channels and of columns of taps: their sums stay in registers. */
 static void channel_tiles(const struct claret_device_desc *device, int64_t channels, const int64_t *kernel,
                           struct claret_params *params, int64_t *tile, int64_t *columns)
@@ -334,6 +345,7 @@ static void dw_channels_emit(struct claret_emit *emit, const struct claret_node 
     struct chunks chunks = split_chunks(emit, &rows);
     struct claret_kernel_call *call =
         emit_weights(emit, node, &rows, &chunks, "conv2d_relu_pool_channels", "conv2d_relu_pool_dw_channels");
+    claret_kernel_define(call, "TABLE_ROWS", table_rows(node, rows.lanes));
     claret_kernel_define(call, "CT", tile);
     claret_kernel_define(call, "ST", columns);
     claret_kernel_range3(call, (rows.k + rows.lanes - 1) / rows.lanes, (rows.c + tile - 1) / tile,
@@ -389,16 +401,12 @@ static bool dw_applicable(const struct claret_problem *problem, char reason[128]
                                                     dy->dim[1], tap_rows * kernel[1], reason);
 }
 
-/* A table (cl/conv2d_relu_pool_channels.cl) holds the windows of one pooled pixel at least. */
 static bool dw_channels_applicable(const struct claret_problem *problem, char reason[128])
 {
     const struct claret_node *node = problem->node;
     const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i, *kernel = node->attr[CLARET_CONV_KERNEL].i;
     int64_t lanes = claret_vector_lanes(problem->device, problem->tensors[node->in[2]].shape.dim[1]);
-    int64_t q = split_factor(node);
-    int64_t columns = (window[1] - 1) * node->attr[CLARET_CONV_STRIDE].i[1] +
-                      (kernel[1] - 1) * node->attr[CLARET_CONV_DILATION].i[1];
-    if (lanes < 8 || lanes / (window[0] * q) <= columns / q) {
+    if (lanes < 8 || window[0] * window[1] > lanes || table_rows(node, lanes) == 0) {
         snprintf(reason, 128, "what a window sees does not fit a vector of %lld", (long long)lanes);
         return false;
     }
