@@ -200,10 +200,10 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
     {                                                                                                        \
         emit_##pass(emit, node, true);                                                                       \
     }                                                                                                        \
-    const struct claret_solver claret_conv_im2col##suffix = {.name = "im2col+gemm",                          \
-                                                             .emit = pass##_by_element};                     \
+    const struct claret_solver claret_conv_im2col##suffix = {                                                \
+        .name = "im2col+gemm", .emit = pass##_by_element, .gemms = true};                                    \
     const struct claret_solver claret_conv_im2col_rows##suffix = {                                           \
-        .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = pass##_by_row}
+        .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = pass##_by_row, .gemms = true}
 SOLVERS(forward, );
 SOLVERS(dx, _dx);
 SOLVERS(dw, _dw);
