@@ -154,13 +154,7 @@ __kernel void shift_rows(CONST_TENSOR(float, x), TENSOR(float, y), SIZES, int to
 }
 
 #ifdef LANES
-#define STORE_INNER(v, p)                                                                                    \
-    do {                                                                                                     \
-        if (c + LANES <= inner)                                                                              \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, inner - c);                                                              \
-    } while (0)
+#define STORE_INNER(v, p) STORE_UP_TO(v, p, inner - c)
 
 /* The same of images in NHWC for devices whose work-items own wide vectors: lanes are channels, an item has a row. Define: BILINEAR.
  * Items: (OH, N). */
