@@ -31,11 +31,14 @@
 #define IMAGE_OF(n, images) ((images) % IMAGES ? min(n, (images)-1) : (n))
 #define OUTPUT(o) (O % OT ? min(o, O - 1) : (o))
 
+/* An image's logits, filled up to whole vectors. */
+#define LOGITS ((O + LANES - 1) / LANES * LANES)
+
 /* The logits of IMAGES images from n on (those past the last are the last again). */
 void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
-               int images, int features, float logits[IMAGES][O]);
+               int images, int features, float logits[IMAGES][LOGITS]);
 void logits_of(__global const float *x, __global const float *weight, __global const float *bias, int n,
-               int images, int features, float logits[IMAGES][O])
+               int images, int features, float logits[IMAGES][LOGITS])
 {
     for (int o = 0; o < O; o += OT) {
         FLOATS acc[OT][IMAGES];
@@ -80,7 +83,7 @@ __kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
     USE_CONST(float, bias);
     USE(float, y);
     const int n = (int)get_global_id(0) * IMAGES;
-    float logits[IMAGES][O];
+    float logits[IMAGES][LOGITS];
     logits_of(x, weight, bias, n, images, features, logits);
     for (int i = 0; i < IMAGES && n + i < images; i++)
         for (int o = 0; o < O; o++)
@@ -88,22 +91,34 @@ __kernel void linear_rows(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
 }
 
 #ifdef N
-/* Softmax cross-entropy of one image and its gradient (0 from the true batch size on). */
-void loss_of(const float *logits, __global const int *labels, int n, int count, __global float *losses,
+/* Softmax cross-entropy of one image and its gradient (0 from the true batch size on); the logits are used up. */
+void loss_of(float logits[LOGITS], __global const int *labels, int n, int count, __global float *losses,
              __global float *dlogits);
-void loss_of(const float *logits, __global const int *labels, int n, int count, __global float *losses,
+void loss_of(float logits[LOGITS], __global const int *labels, int n, int count, __global float *losses,
              __global float *dlogits)
 {
-    float largest = logits[0], sum = 0.0f;
+    const int label = labels[n];
+    float largest = logits[0];
+    FLOATS sums = 0.0f;
     for (int o = 1; o < O; o++)
         largest = fmax(largest, logits[o]);
-    for (int o = 0; o < O; o++)
-        sum += exp(logits[o] - largest);
-    const int label = labels[n];
-    losses[n] = n < count ? log(sum) - (logits[label] - largest) : 0.0f;
-    for (int o = 0; o < O; o++) {
-        const float g = (exp(logits[o] - largest) / sum - (o == label ? 1.0f : 0.0f)) / count;
-        dlogits[(ulong)n * O + o] = n < count ? g : 0.0f;
+    const float own = logits[label] - largest;
+    for (int o = O; o < LOGITS; o++)
+        logits[o] = -INFINITY;
+    for (int o = 0; o < O; o += LANES) {
+        const FLOATS e = exp(LOAD(logits + o) - largest);
+        STORE(e, logits + o);
+        sums += e;
+    }
+    const float sum = sum_lanes(sums);
+    losses[n] = n < count ? log(sum) - own : 0.0f;
+    for (int o = 0; o < O; o += LANES) {
+        const FLOATS right = LANE_NUMBERS == label - o ? (FLOATS)1.0f : (FLOATS)0.0f;
+        const FLOATS g = n < count ? (LOAD(logits + o) / sum - right) / (float)count : (FLOATS)0.0f;
+        if (o + LANES <= O)
+            STORE_FLOATS(g, dlogits + (ulong)n * O + o);
+        else
+            STORE_SOME(float, g, dlogits + (ulong)n * O + o, O - o);
     }
 }
 
@@ -120,7 +135,7 @@ __kernel void linear_loss(CONST_TENSOR(float, x), CONST_TENSOR(float, weight), C
     USE(float, losses);
     USE(float, dlogits);
     const int n = (int)get_global_id(0) * IMAGES;
-    float logits[IMAGES][O];
+    float logits[IMAGES][LOGITS];
     logits_of(x, weight, bias, n, N, F, logits);
     for (int i = 0; i < IMAGES && n + i < N; i++)
         loss_of(logits[i], labels, n + i, step[STEP_COUNT], losses, dlogits);

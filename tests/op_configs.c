@@ -35,8 +35,8 @@ static int force_solvers(struct op_configs *configs, int number, const char *gem
         if (configs->own_layout && solver->layout == CLARET_LAYOUT_NCHW)
             continue;
         /* The other device class's, whose programs take long to build: in every third case, and its own. */
-        if (solver->unasked && !solver->unasked(&problem) && configs->index % 3 != 0 &&
-            !strstr(configs->name, "tiles"))
+        if (solver->unasked && !solver->unasked(&problem) &&
+            (configs->own_family || (configs->index % 3 != 0 && !strstr(configs->name, "tiles"))))
             continue;
         /* Where it is not applicable another is named: a choice for a forward node is one for its gradients.
          */

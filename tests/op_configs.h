@@ -19,6 +19,7 @@ struct op_configs {
     int index;              /* its number */
     struct claret_rng *rng; /* for parameters */
     bool drawn;             /* with drawn parameters as well */
+    bool own_family;        /* without the other device class's solvers */
     bool own_layout; /* only solvers that can work on NHWC as it is: how images are reordered around the
                         others shows in the chains */
     struct op_config config[OP_CONFIGS];

@@ -3,17 +3,20 @@
  *
  *     test_ops [--small] [--once] [--case NAME] [--device SEL] [--platform SEL]
  *
- * --once: without the second run, for emulators, which are slow and could not but give the same bits.
- * Exit 0: all right; 1: not; 77: no device. With CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for
- * each kernel that was launched: its source, entry and build options. Programs are kept by the driver alone:
- * to ask for a binary costs PoCL another compilation. */
+ * --once: without the second run, and large cases without the other device class's kernels: for emulators,
+ * which are slow and could not but give the same bits. Exit 0: all right; 1: not; 77: no device. With
+ * CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for each kernel that was launched: its source,
+ * entry and build options. Programs are kept by the driver alone: to ask for a binary costs PoCL another
+ * compilation. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "op/batch.h"
+#include "op/vectors.h"
 #include "op_cases.h"
 #include "op_configs.h"
 #include "op_inputs.h"
@@ -21,6 +24,7 @@
 #include "rt/internal.h"
 
 #define RELATIVE 2e-6 /* of the sum of the terms' absolute values: some 33 roundings of float */
+#define NOTABLE_SECONDS 5
 
 struct tester {
     struct claret_rt *rt;
@@ -334,10 +338,20 @@ static bool has_fused(const struct claret_graph *graph)
     return false;
 }
 
+/* Whether the other device class's kernels are left out. */
+static bool own_family(const struct op_test *test)
+{
+    return test->tester->once && !test->row->small;
+}
+
 /* Evaluation's graphs are run where layers compute otherwise there: those that keep statistics. */
 static bool worth_running(const struct op_test *test, enum fusion fusion)
 {
     if (test->evaluation && test->graph->all_buffers < 0)
+        return false;
+    char reason[128];
+    const bool vectors = claret_vector_device(claret_rt_device(test->tester->rt), reason);
+    if (own_family(test) && fusion >= FUSED && (fusion >= TILES) == vectors)
         return false;
     return (fusion < FUSED || has_fused(test->graph)) && (!is_last(fusion) || has_images(test->graph));
 }
@@ -356,6 +370,7 @@ static void run_case(struct tester *tester, int index, enum fusion fusion, bool 
                                        .index = index,
                                        .rng = &test.params_rng,
                                        .drawn = !evaluation && (index + (int)fusion) % 6 == 0,
+                                       .own_family = own_family(&test),
                                        .own_layout = is_last(fusion) && !is_chain(test.row)};
         if (worth_running(&test, fusion))
             op_configs_make(configs);
@@ -376,6 +391,18 @@ static void run_case(struct tester *tester, int index, enum fusion fusion, bool 
     claret_values_destroy(test.values);
     claret_graph_destroy(test.graph);
     claret_spec_destroy(test.spec);
+}
+
+/* A case apart and fused, in training and evaluation; those that take long are named, so that the log shows
+ * where the time goes. */
+static void run_forms(struct tester *tester, int index)
+{
+    double start = claret_clock();
+    for (int fusion = APART; fusion < (is_chain(&claret_op_cases[index]) ? FUSIONS : FUSED); fusion++)
+        for (int evaluation = 0; evaluation < 2; evaluation++)
+            run_case(tester, index, fusion, evaluation == 1);
+    if (claret_clock() - start > NOTABLE_SECONDS)
+        printf("%s: %.0f s\n", claret_op_cases[index].name, claret_clock() - start);
 }
 
 static void show_log(void *user, enum claret_log_level level, const char *message)
@@ -434,9 +461,7 @@ int main(int argc, char **argv)
     for (int i = 0; claret_op_cases[i].name; i++)
         if ((claret_op_cases[i].small || !tester.small) &&
             (!tester.only || strcmp(tester.only, claret_op_cases[i].name) == 0))
-            for (int fusion = APART; fusion < (is_chain(&claret_op_cases[i]) ? FUSIONS : FUSED); fusion++)
-                for (int evaluation = 0; evaluation < 2; evaluation++)
-                    run_case(&tester, i, fusion, evaluation == 1);
+            run_forms(&tester, i);
     printf("%ld cases, %ld checks, %ld failures\n", tester.cases, tester.checks, tester.failures);
     if (tester.list && fclose(tester.list) != 0)
         tester.failures++;

@@ -221,12 +221,76 @@ static void forward_emit(struct claret_emit *emit, const struct claret_node *nod
     claret_emit_cost(emit, flops(&rows), 4.0 * (double)(rows.n * rows.c * rows.hp * rows.wq));
 }
 
+/* Gradients of the weight and the bias. */
+static int64_t part_of(const struct rows *rows)
+{
+    return rows->k * rows->c * rows->r * rows->s + rows->k;
+}
+
 enum { DW_PARAMS = 3 }; /* where in conv2d_relu_pool_dw's inputs what an update takes begins */
 
 static void gradient_defines(struct claret_kernel_call *call, const struct claret_node *node)
 {
     claret_kernel_define(call, "HAS_BIAS", claret_update_bias(node, DW_PARAMS, 0));
     claret_update_defines(call, node);
+}
+
+/* How the images are split in chunks that an item adds, and where their parts go. */
+struct chunks {
+    int64_t images, count, bytes; /* of a chunk; chunks; of all images */
+    int parts;                    /* -1: one chunk */
+};
+
+static struct chunks split_chunks(struct claret_emit *emit, const struct rows *rows)
+{
+    int64_t per_image =
+        rows->c * rows->hp * rows->wq * split_factor(rows->node) * 4 + rows->k * rows->oh * rows->ow * 5;
+    int64_t images = CHUNK_BYTES / per_image, count;
+    images = images < 4 ? 4 : images;
+    count = (rows->n + images - 1) / images;
+    count = count > MAX_CHUNKS ? MAX_CHUNKS : count;
+    struct chunks chunks = {.bytes = rows->n * per_image, .parts = -1};
+    chunks.images = claret_emit_tunable(emit, "CHUNK", (rows->n + count - 1) / count);
+    chunks.count = (rows->n + chunks.images - 1) / chunks.images;
+    if (chunks.count > 1)
+        chunks.parts = claret_emit_temp(emit, CLARET_DTYPE_F32, chunks.count * part_of(rows));
+    return chunks;
+}
+
+/* The launch that makes the parts, or where there is but one chunk the gradients: over tiles of output
+ * channels and of something else. The kernel's own tunables are defined by the caller. */
+static struct claret_kernel_call *emit_weights(struct claret_emit *emit, const struct claret_node *node,
+                                               const struct rows *rows, const struct chunks *chunks,
+                                               const char *source, const char *entry)
+{
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "weights", source, entry);
+    rows_defines(call, rows);
+    gradient_defines(call, node);
+    claret_kernel_define(call, "N", rows->n);
+    claret_kernel_define(call, "CHUNK", chunks->images);
+    claret_kernel_define(call, "CHUNKS", chunks->count);
+    for (int i = 0; i < 3; i++)
+        claret_kernel_tensor(call, node->in[i], 0);
+    claret_kernel_tensor(call, chunks->count > 1 ? chunks->parts : node->in[0], 0);
+    claret_update_arguments(call, node, DW_PARAMS, 0);
+    claret_emit_cost(emit, flops(rows), (double)chunks->bytes);
+    return call;
+}
+
+static void emit_sum(struct claret_emit *emit, const struct claret_node *node, const struct rows *rows,
+                     const struct chunks *chunks)
+{
+    if (chunks->count == 1)
+        return;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "sum", "conv2d_relu_pool", "sum_parts");
+    rows_defines(call, rows);
+    gradient_defines(call, node);
+    claret_kernel_define(call, "CHUNKS", chunks->count);
+    claret_kernel_tensor(call, chunks->parts, 0);
+    claret_update_arguments(call, node, DW_PARAMS, 0);
+    claret_kernel_range(call, part_of(rows), 16);
+    double count = (double)(chunks->count * part_of(rows));
+    claret_emit_cost(emit, count, 4.0 * count);
 }
 
 static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
@@ -238,42 +302,43 @@ static void dw_emit(struct claret_emit *emit, const struct claret_node *node)
     int64_t tap_rows = claret_emit_tunable(emit, "RT", claret_vector_split(rows.r, room * 4 / 3 / taps));
     int64_t tile =
         claret_emit_tunable(emit, "KT", claret_vector_split(rows.k, room * 2 / 3 / (int)(taps * tap_rows)));
-    int64_t per_image = rows.c * rows.hp * rows.wq * split_factor(node) * 4 + rows.k * rows.oh * rows.ow * 5;
-    int64_t images = CHUNK_BYTES / per_image, chunks;
-    images = images < 4 ? 4 : images;
-    chunks = (rows.n + images - 1) / images;
-    chunks = chunks > MAX_CHUNKS ? MAX_CHUNKS : chunks;
-    images = claret_emit_tunable(emit, "CHUNK", (rows.n + chunks - 1) / chunks);
-    chunks = (rows.n + images - 1) / images;
-    int64_t weights = rows.k * rows.c * rows.r * rows.s, part = weights + rows.k;
-    int parts = chunks > 1 ? claret_emit_temp(emit, CLARET_DTYPE_F32, chunks * part) : -1;
-
+    struct chunks chunks = split_chunks(emit, &rows);
     struct claret_kernel_call *call =
-        claret_emit_kernel(emit, "weights", "conv2d_relu_pool", "conv2d_relu_pool_dw");
-    rows_defines(call, &rows);
-    gradient_defines(call, node);
+        emit_weights(emit, node, &rows, &chunks, "conv2d_relu_pool", "conv2d_relu_pool_dw");
     claret_kernel_define(call, "KT", tile);
     claret_kernel_define(call, "RT", tap_rows);
-    claret_kernel_define(call, "N", rows.n);
-    claret_kernel_define(call, "CHUNK", images);
-    claret_kernel_define(call, "CHUNKS", chunks);
-    for (int i = 0; i < 3; i++)
-        claret_kernel_tensor(call, node->in[i], 0);
-    claret_kernel_tensor(call, chunks > 1 ? parts : node->in[0], 0);
-    claret_update_arguments(call, node, DW_PARAMS, 0);
     claret_kernel_range3(call, (rows.k + tile - 1) / tile, rows.c * ((rows.r + tap_rows - 1) / tap_rows),
-                         chunks, 1);
-    claret_emit_cost(emit, flops(&rows), (double)(rows.n * per_image));
-    if (chunks > 1) {
-        call = claret_emit_kernel(emit, "sum", "conv2d_relu_pool", "sum_parts");
-        rows_defines(call, &rows);
-        gradient_defines(call, node);
-        claret_kernel_define(call, "CHUNKS", chunks);
-        claret_kernel_tensor(call, parts, 0);
-        claret_update_arguments(call, node, DW_PARAMS, 0);
-        claret_kernel_range(call, part, 16);
-        claret_emit_cost(emit, (double)(chunks * part), 4.0 * (double)(chunks * part));
-    }
+                         chunks.count, 1);
+    emit_sum(emit, node, &rows, &chunks);
+}
+
+/* ---- channels: lanes are output channels, which pick what their winners saw ---- */
+
+/* Tiles of the input's channels and of columns of taps: their sums stay in registers. */
+static void channel_tiles(const struct claret_device_desc *device, int64_t channels, const int64_t *kernel,
+                          struct claret_params *params, int64_t *tile, int64_t *columns)
+{
+    int room = claret_vector_tile(device);
+    *tile = claret_param(params, "CT", claret_vector_split(channels, room / (int)kernel[0]));
+    *columns = claret_param(params, "ST", *tile * kernel[0] * kernel[1] <= room ? kernel[1] : 1);
+}
+
+static void dw_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct rows rows = rows_problem(emit, node, node->in[0], node->in[2]);
+    const struct claret_device_desc *device = claret_emit_device(emit);
+    int64_t tile, columns;
+    rows.lanes = claret_vector_lanes(device, rows.k);
+    channel_tiles(device, rows.c, node->attr[CLARET_CONV_KERNEL].i, claret_emit_params(emit), &tile,
+                  &columns);
+    struct chunks chunks = split_chunks(emit, &rows);
+    struct claret_kernel_call *call =
+        emit_weights(emit, node, &rows, &chunks, "conv2d_relu_pool_channels", "conv2d_relu_pool_dw_channels");
+    claret_kernel_define(call, "CT", tile);
+    claret_kernel_define(call, "ST", columns);
+    claret_kernel_range3(call, (rows.k + rows.lanes - 1) / rows.lanes, (rows.c + tile - 1) / tile,
+                         chunks.count, 1);
+    emit_sum(emit, node, &rows, &chunks);
 }
 
 double claret_conv_pool_multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
@@ -302,19 +367,58 @@ static bool forward_applicable(const struct claret_problem *problem, char reason
                      reason);
 }
 
+static bool chunk_fits(const struct claret_problem *problem, char reason[128])
+{
+    int64_t images = claret_param(problem->params, "CHUNK", 1);
+    bool fine = images == 1 || images <= problem->tensors[problem->node->in[2]].shape.dim[0];
+    if (!fine)
+        snprintf(reason, 128, "there are fewer than %lld images", (long long)images);
+    return fine;
+}
+
 static bool dw_applicable(const struct claret_problem *problem, char reason[128])
 {
     const int64_t *kernel = problem->node->attr[CLARET_CONV_KERNEL].i;
     const struct claret_shape *dy = &problem->tensors[problem->node->in[2]].shape;
     int64_t tap_rows = claret_param(problem->params, "RT", 1);
-    int64_t images = claret_param(problem->params, "CHUNK", 1);
-    if (tap_rows > kernel[0] || (images > 1 && images > dy->dim[0])) {
-        snprintf(reason, 128, "more than there is: %lld rows of taps, %lld images a chunk",
-                 (long long)tap_rows, (long long)images);
+    if (tap_rows > kernel[0]) {
+        snprintf(reason, 128, "a tile of %lld rows of taps is too large", (long long)tap_rows);
         return false;
     }
-    return tile_fits(problem, claret_param(problem->params, "KT", 1), dy->dim[1], tap_rows * kernel[1],
-                     reason);
+    return chunk_fits(problem, reason) && tile_fits(problem, claret_param(problem->params, "KT", 1),
+                                                    dy->dim[1], tap_rows * kernel[1], reason);
+}
+
+/* A table (cl/conv2d_relu_pool_channels.cl) holds the windows of one pooled pixel at least. */
+static bool dw_channels_applicable(const struct claret_problem *problem, char reason[128])
+{
+    const struct claret_node *node = problem->node;
+    const int64_t *window = node->chain[1][CLARET_POOL_KERNEL].i, *kernel = node->attr[CLARET_CONV_KERNEL].i;
+    int64_t lanes = claret_vector_lanes(problem->device, problem->tensors[node->in[2]].shape.dim[1]);
+    int64_t q = split_factor(node);
+    int64_t columns = (window[1] - 1) * node->attr[CLARET_CONV_STRIDE].i[1] +
+                      (kernel[1] - 1) * node->attr[CLARET_CONV_DILATION].i[1];
+    if (lanes < 8 || lanes / (window[0] * q) <= columns / q) {
+        snprintf(reason, 128, "what a window sees does not fit a vector of %lld", (long long)lanes);
+        return false;
+    }
+    int64_t channels = problem->tensors[node->in[0]].shape.dim[1], tile, tap_columns;
+    channel_tiles(problem->device, channels, kernel, problem->params, &tile, &tap_columns);
+    if (tile > channels || kernel[1] % tap_columns != 0 ||
+        tile * kernel[0] * tap_columns > 2 * claret_vector_tile(problem->device)) {
+        snprintf(reason, 128, "a tile of %lld channels and %lld columns of taps does not fit",
+                 (long long)tile, (long long)tap_columns);
+        return false;
+    }
+    return chunk_fits(problem, reason);
+}
+
+/* With half of AVX-512's lanes idle, or with AVX's, the other is as fast or faster. */
+static bool dw_channels_unasked(const struct claret_problem *problem)
+{
+    int64_t channels = problem->tensors[problem->node->in[2]].shape.dim[1];
+    int64_t lanes = claret_vector_lanes(problem->device, channels);
+    return lanes == 16 && channels * 4 >= (channels + lanes - 1) / lanes * lanes * 3;
 }
 
 static const struct claret_tunable forward_tunables[] = {
@@ -327,12 +431,23 @@ static const struct claret_tunable dw_tunables[] = {
     {"CHUNK", {1, 2, 4, 8, 16, 32, 64, 128}}, /* images that one item adds */
     {.name = NULL},
 };
+static const struct claret_tunable dw_channels_tunables[] = {
+    {"CT", {1, 2, 3, 4, 5, 6, 8, 12, 16}},    /* input channels of a tile */
+    {"ST", {1, 2, 3, 5, 7}},                  /* columns of taps of a tile */
+    {"CHUNK", {1, 2, 4, 8, 16, 32, 64, 128}}, /* images that one item adds */
+    {.name = NULL},
+};
 static const struct claret_solver forward_rows = {
     .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
 static const struct claret_solver dw_rows = {
     .name = "rows", .applicable = dw_applicable, .emit = dw_emit, .tunables = dw_tunables};
+static const struct claret_solver dw_channels = {.name = "channels",
+                                                 .applicable = dw_channels_applicable,
+                                                 .unasked = dw_channels_unasked,
+                                                 .emit = dw_channels_emit,
+                                                 .tunables = dw_channels_tunables};
 static const struct claret_solver *const forward_solvers[] = {&forward_rows, NULL};
-static const struct claret_solver *const dw_solvers[] = {&dw_rows, NULL};
+static const struct claret_solver *const dw_solvers[] = {&dw_channels, &dw_rows, NULL};
 
 static const char *const chain[] = {"conv2d", "relu", "max_pool2d", NULL};
 static const struct claret_op conv2d_relu_pool = {.name = "conv2d_relu_pool",

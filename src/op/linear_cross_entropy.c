@@ -16,7 +16,10 @@
 #define FEW_IMAGES 2     /* … or these, where a batch is small */
 #define BACKWARD_OUTPUTS 32
 #define BACKWARD_SUMS 1024 /* vectors of the weights' gradients that stay in a near cache */
-#define BACKWARD_ITEMS 4   /* for each unit, to even out their pace */
+#define PANEL_VECTORS 3    /* of features */
+#define PANELS_BYTES                                                                                         \
+    (1 << 19) /* of weights and state that an item changes: what a second-level cache keeps beside others */
+#define BACKWARD_ITEMS 4 /* for each unit, to even out their pace */
 
 static const struct claret_op linear_cross_entropy, linear_backward;
 
@@ -135,6 +138,14 @@ static const struct claret_tunable backward_tunables[] = {
     {.name = NULL},
 };
 
+static const struct claret_tunable panels_tunables[] = {
+    {"FT", {1, 2, 3, 4, 5, 6, 8}},             /* vectors of features of a panel, and of a register tile */
+    {"OT", {2, 3, 4, 5, 6, 8, 10, 12}},        /* outputs of a register tile */
+    {"IMAGES", {1, 2, 3, 4, 5, 6, 8, 12}},     /* images of one */
+    {"BLOCK", {3, 6, 12, 18, 24, 30, 48, 60}}, /* vectors of features that one item does */
+    {.name = NULL},
+};
+
 static bool forward_applicable(const struct claret_problem *problem, char reason[128])
 {
     int64_t tile = claret_param(problem->params, "OT", 1),
@@ -195,35 +206,89 @@ struct claret_linear_backward claret_linear_backward_of(const struct claret_node
                                            .first = first};
 }
 
-static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
+static int64_t vectors_of(const struct problem *problem)
 {
-    const struct claret_device_desc *device = claret_emit_device(emit);
-    const struct claret_shape dy = claret_emit_tensor(emit, node->in[DY])->shape;
-    struct problem problem = problem_of(emit, node->in[X], dy.dim[1], BACKWARD_OUTPUTS);
+    return (problem->f + problem->lanes - 1) / problem->lanes;
+}
+
+static int64_t outputs_of(struct claret_emit *emit, const struct claret_node *node)
+{
+    return claret_emit_tensor(emit, node->in[DY])->shape.dim[1];
+}
+
+/* What both kernels take. block: vectors of features that an item does; ft: of these at a time. */
+static void emit_backward(struct claret_emit *emit, const struct claret_node *node,
+                          const struct problem *problem, int64_t images, int64_t block, int64_t ft,
+                          const char *source, const char *entry)
+{
     struct claret_linear_backward of = claret_linear_backward_of(node);
-    bool bias = of.bias >= 0;
-    int first = of.first, dx = of.dx;
-    struct claret_kernel_call *call =
-        claret_emit_kernel(emit, "linear", "linear_cross_entropy", "linear_backward");
-    int normal = claret_vector_split(problem.n, claret_vector_tile(device) / 3);
-    defines(call, &problem, bias, claret_emit_tunable(emit, "IMAGES", normal));
-    size_defines(call, &problem);
-    claret_kernel_define(call, "HAS_DX", dx >= 0);
+    bool dx = of.dx >= 0;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "linear", source, entry);
+    defines(call, problem, of.bias >= 0, images);
+    size_defines(call, problem);
+    claret_kernel_define(call, "HAS_DX", dx);
     claret_update_defines(call, node);
     claret_kernel_tensor(call, node->in[DY], 0);
     claret_kernel_tensor(call, node->in[X], 0);
     claret_kernel_tensor(call, node->in[WEIGHT], 0);
-    claret_kernel_tensor(call, dx >= 0 ? dx : node->in[X], 0);
-    claret_update_arguments(call, node, PARAMS, first);
-    int64_t vectors = (problem.f + problem.lanes - 1) / problem.lanes;
-    int64_t items = BACKWARD_ITEMS * (int64_t)device->compute_units;
-    items = items > vectors ? vectors : items;
-    int64_t block = claret_emit_tunable(emit, "BLOCK", (vectors + items - 1) / items);
+    claret_kernel_tensor(call, dx ? of.dx : node->in[X], 0);
+    claret_update_arguments(call, node, PARAMS, of.first);
     claret_kernel_define(call, "BLOCK", block);
-    claret_kernel_define(call, "FT", claret_vector_split(block, BACKWARD_SUMS / (int)problem.tile));
-    claret_kernel_range(call, (vectors + block - 1) / block, 1);
-    claret_emit_cost(emit, (dx >= 0 ? 4.0 : 2.0) * (double)problem.n * (double)problem.f * (double)problem.o,
-                     4.0 * (double)(2 * problem.n * problem.f + 4 * problem.f * problem.o));
+    claret_kernel_define(call, "FT", ft);
+    claret_kernel_range(call, (vectors_of(problem) + block - 1) / block, 1);
+    claret_emit_cost(emit, (dx ? 4.0 : 2.0) * (double)problem->n * (double)problem->f * (double)problem->o,
+                     4.0 * (double)(2 * problem->n * problem->f + 4 * problem->f * problem->o));
+}
+
+/* Vectors of features an item, so that there are some items for each unit. */
+static int64_t block_of(struct claret_emit *emit, const struct problem *problem)
+{
+    int64_t items = BACKWARD_ITEMS * (int64_t)claret_emit_device(emit)->compute_units;
+    int64_t vectors = vectors_of(problem);
+    return (vectors + items - 1) / items;
+}
+
+static void backward_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    struct problem problem = problem_of(emit, node->in[X], outputs_of(emit, node), BACKWARD_OUTPUTS);
+    int room = claret_vector_tile(claret_emit_device(emit));
+    int64_t images = claret_emit_tunable(emit, "IMAGES", claret_vector_split(problem.n, room / 3));
+    int64_t block = claret_emit_tunable(emit, "BLOCK", block_of(emit, &problem));
+    emit_backward(emit, node, &problem, images, block,
+                  claret_vector_split(block, BACKWARD_SUMS / (int)problem.tile), "linear_cross_entropy",
+                  "linear_backward");
+}
+
+/* ---- panels: with many outputs ---- */
+
+static void panels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    int room = claret_vector_tile(claret_emit_device(emit));
+    int64_t ft = claret_emit_tunable(emit, "FT", PANEL_VECTORS);
+    struct problem problem = problem_of(emit, node->in[X], outputs_of(emit, node), room / (int)ft);
+    int64_t images = claret_emit_tunable(emit, "IMAGES", claret_vector_split(problem.n, room / (int)ft));
+    int64_t block = block_of(emit, &problem), most = PANELS_BYTES / (8 * problem.lanes * problem.o);
+    block = ((block < most ? block : most) + ft - 1) / ft * ft;
+    block = block > 0 ? block : ft;
+    emit_backward(emit, node, &problem, images, claret_emit_tunable(emit, "BLOCK", block), ft,
+                  "linear_backward_panels", "linear_backward_panels");
+}
+
+static bool panels_applicable(const struct claret_problem *problem, char reason[128])
+{
+    int room = claret_vector_tile(problem->device);
+    int64_t ft = claret_param(problem->params, "FT", PANEL_VECTORS);
+    int64_t tile = claret_param(problem->params, "OT", 1),
+            images = claret_param(problem->params, "IMAGES", 1);
+    return backward_applicable(problem, reason) &&
+           claret_vector_tile_fits(problem->device, (int)(tile > images ? tile : images), (int)ft, reason) &&
+           ft <= room;
+}
+
+/* With few outputs one reading of the images for both gradients is worth more. */
+static bool panels_unasked(const struct claret_problem *problem)
+{
+    return problem->tensors[problem->node->in[DY]].shape.dim[1] > BACKWARD_OUTPUTS;
 }
 
 static double multiply_adds(const struct claret_node *node, const struct claret_tensor *tensors)
@@ -236,9 +301,14 @@ static const struct claret_solver forward_rows = {
     .name = "rows", .applicable = forward_applicable, .emit = forward_emit, .tunables = forward_tunables};
 static const struct claret_solver backward_rows = {
     .name = "rows", .applicable = backward_applicable, .emit = backward_emit, .tunables = backward_tunables};
+static const struct claret_solver backward_panels = {.name = "panels",
+                                                     .applicable = panels_applicable,
+                                                     .unasked = panels_unasked,
+                                                     .emit = panels_emit,
+                                                     .tunables = panels_tunables};
 static const struct claret_solver *const forward_solvers[] = {&claret_linear_loss_tiled, &forward_rows, NULL};
-static const struct claret_solver *const backward_solvers[] = {&claret_linear_backward_gemm, &backward_rows,
-                                                               NULL};
+static const struct claret_solver *const backward_solvers[] = {&claret_linear_backward_gemm, &backward_panels,
+                                                               &backward_rows, NULL};
 
 static const char *const chain[] = {"linear", "cross_entropy", NULL};
 static const struct claret_op linear_cross_entropy = {.name = "linear_cross_entropy",
