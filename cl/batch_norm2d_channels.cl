@@ -85,17 +85,6 @@ __kernel void batch_norm2d(CONST_TENSOR(float, x), CONST_TENSOR(float, other), C
 #define PASSED(at) LOAD(dy + (at))
 #endif
 
-/* A part's sums grow in its rows of parts, ROWS pixels at a time: memory is read in its order. */
-#define ROWS 4
-#define ADD_TO(sum, v) STORE_FLOATS(LOAD(sum) + (v), sum)
-#define ADD_PIXEL(pixel)                                                                                     \
-    do {                                                                                                     \
-        const ulong at = (ulong)(pixel)*channels + c;                                                        \
-        const FLOATS g = PASSED(at);                                                                         \
-        sum += g;                                                                                            \
-        product = fma(g, LOAD(x + at) - mean, product);                                                      \
-    } while (0)
-
 /* Overwrites parts (2, part_count, stride): sums of g, of g * xhat. Items: (part_count). */
 __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, y),
                                     CONST_TENSOR(float, stat), CONST_TENSOR(uint, step), TENSOR(float, parts), SIZES)
@@ -111,24 +100,7 @@ __kernel void batch_norm2d_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float,
     if (part >= part_count)
         return;
     __global float *sums = parts + (ulong)part * stride, *products = parts + ((ulong)part_count + part) * stride;
-    for (int c = 0; c < channels; c += LANES) {
-        STORE_FLOATS((FLOATS)0.0f, sums + c);
-        STORE_FLOATS((FLOATS)0.0f, products + c);
-    }
-    for (int p = begin; p < end; p += ROWS)
-        for (int c = 0; c < channels; c += LANES) {
-            const FLOATS mean = LOAD(stat + c);
-            FLOATS sum = 0.0f, product = 0.0f;
-            if (p + ROWS <= end)
-#pragma unroll
-                for (int i = 0; i < ROWS; i++)
-                    ADD_PIXEL(p + i);
-            else
-                for (int i = p; i < end; i++)
-                    ADD_PIXEL(i);
-            ADD_TO(sums + c, sum);
-            ADD_TO(products + c, product * LOAD(stat + channels + c));
-        }
+    SUM_BY_CHANNELS(PASSED, stat, stat + channels, sums, products)
 }
 
 /* Overwrites dx, and dother where ADD. Items: (ceil(pixels / chunk)). */

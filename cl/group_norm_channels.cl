@@ -52,6 +52,8 @@ __kernel void group_norm(CONST_TENSOR(float, x), CONST_TENSOR(float, table), CON
         }
 }
 
+#define SLOPE(at) LOAD(dy + (at))
+
 /* Overwrites parts (2, images, part_count, stride): sums of dy, of dy * xhat. table (2, images, stride): means, 1 / deviations. Items:
  * (part_count, images). */
 __kernel void group_norm_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), CONST_TENSOR(float, table), TENSOR(float, parts),
@@ -64,29 +66,12 @@ __kernel void group_norm_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x
     const int part = get_global_id(0), n = get_global_id(1), begin = part * chunk, end = min(begin + chunk, plane);
     if (part >= part_count || n >= images)
         return;
+    const ulong first = (ulong)n * plane * channels;
     table += (ulong)n * stride;
     parts += ((ulong)n * part_count + part) * stride;
-    for (int c = 0; c < channels; c += LANES) {
-        const FLOATS mean = LOAD(table + c);
-        ulong at = ((ulong)n * plane + begin) * channels + c;
-        FLOATS sum[2] = {0.0f, 0.0f}, product[2] = {0.0f, 0.0f};
-        int p = begin;
-        for (; p + 1 < end; p += 2, at += 2 * channels) {
-            const FLOATS a = LOAD(dy + at), b = LOAD(dy + at + channels);
-            sum[0] += a;
-            sum[1] += b;
-            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
-            product[1] = fma(b, LOAD(x + at + channels) - mean, product[1]);
-        }
-        if (p < end) {
-            const FLOATS a = LOAD(dy + at);
-            sum[0] += a;
-            product[0] = fma(a, LOAD(x + at) - mean, product[0]);
-        }
-        STORE_FLOATS(sum[0] + sum[1], parts + c);
-        STORE_FLOATS((product[0] + product[1]) * LOAD(table + (ulong)images * stride + c),
-                     parts + (ulong)images * part_count * stride + c);
-    }
+    dy += first;
+    x += first;
+    SUM_BY_CHANNELS(SLOPE, table, table + (ulong)images * stride, parts, parts + (ulong)images * part_count * stride)
 }
 
 /* Overwrites dx = scale * dy - base - (x - mean) * slope. table (4, images, stride): mean, scale, base, slope. Items:

@@ -1,25 +1,31 @@
 /* Images to columns and back. x (N, C, H, W); cols (C*R*S, N*OH*OW), row (c, r, s), column (n, oh, ow).
- * Padded positions are 0. */
+ * Padded positions are 0. Defines: STRIDE_H, STRIDE_W: constants, for the divisions by them and for loads in a row. */
+#ifndef STRIDE_H
+#define STRIDE_H 1
+#define STRIDE_W 1
+#endif
 #define CONV_PARAMETERS                                                                                      \
     int images, int c_count, int height, int width, int r_count, int s_count, int oh_count, int ow_count,     \
-        int stride_h, int stride_w, int padding_h, int padding_w, int dilation_h, int dilation_w
+        int padding_h, int padding_w, int dilation_h, int dilation_w
 
-/* Overwrites cols. Items: (OH*OW, C*R*S, images). */
+/* Overwrites cols. An item makes a column's rows of one channel: neighbours write neighbours, and where the window lies is found once
+ * for all of its places. Items: (OH*OW, C, images). */
 __kernel void im2col(CONST_TENSOR(float, x), TENSOR(float, cols), CONV_PARAMETERS)
 {
     USE_CONST(float, x);
     USE(float, cols);
-    const int p = get_global_id(0), row = get_global_id(1), n = get_global_id(2);
+    const int p = get_global_id(0), c = get_global_id(1), n = get_global_id(2);
     const int plane = oh_count * ow_count;
     if (p >= plane)
         return;
-    const int c = row / (r_count * s_count), r = row / s_count % r_count, s = row % s_count;
-    const int h = p / ow_count * stride_h - padding_h + r * dilation_h;
-    const int w = p % ow_count * stride_w - padding_w + s * dilation_w;
-    float value = 0.0f;
-    if (h >= 0 && h < height && w >= 0 && w < width)
-        value = x[(((ulong)n * c_count + c) * height + h) * width + w];
-    cols[((ulong)row * images + n) * plane + p] = value;
+    const int top = p / ow_count * STRIDE_H - padding_h, left = p % ow_count * STRIDE_W - padding_w;
+    x += ((ulong)n * c_count + c) * height * width;
+    cols += ((ulong)c * r_count * s_count * images + n) * plane + p;
+    for (int r = 0; r < r_count; r++)
+        for (int s = 0; s < s_count; s++, cols += (ulong)images * plane) {
+            const int h = top + r * dilation_h, w = left + s * dilation_w;
+            *cols = h >= 0 && h < height && w >= 0 && w < width ? x[h * width + w] : 0.0f;
+        }
 }
 
 /* Overwrites x with the sum of the columns' values that came from each place: gathered, so that the order of
@@ -36,14 +42,14 @@ __kernel void col2im(CONST_TENSOR(float, cols), TENSOR(float, x), CONV_PARAMETER
     float sum = 0.0f;
     for (int r = 0; r < r_count; r++) {
         const int top = h + padding_h - r * dilation_h;
-        if (top < 0 || top % stride_h || top / stride_h >= oh_count)
+        if (top < 0 || top % STRIDE_H || top / STRIDE_H >= oh_count)
             continue;
         for (int s = 0; s < s_count; s++) {
             const int left = w + padding_w - s * dilation_w;
-            if (left < 0 || left % stride_w || left / stride_w >= ow_count)
+            if (left < 0 || left % STRIDE_W || left / STRIDE_W >= ow_count)
                 continue;
             const ulong row = ((ulong)c * r_count + r) * s_count + s;
-            sum += cols[(row * images + n) * plane + top / stride_h * ow_count + left / stride_w];
+            sum += cols[(row * images + n) * plane + top / STRIDE_H * ow_count + left / STRIDE_W];
         }
     }
     x[(((ulong)n * c_count + c) * height + h) * width + w] = sum;
@@ -60,22 +66,18 @@ __kernel void im2col_rows(CONST_TENSOR(float, x), TENSOR(float, cols), CONV_PARA
     const int c = row / (r_count * s_count), r = row / s_count % r_count, s = row % s_count;
     const int shift = s * dilation_w - padding_w;
     /* Output columns from first to end read inside the image. */
-    const int first = min(shift < 0 ? (-shift + stride_w - 1) / stride_w : 0, ow_count);
-    const int end = max(min((width - shift + stride_w - 1) / stride_w, ow_count), first);
+    const int first = min(shift < 0 ? (-shift + STRIDE_W - 1) / STRIDE_W : 0, ow_count);
+    const int end = max(min((width - shift + STRIDE_W - 1) / STRIDE_W, ow_count), first);
     x += ((ulong)n * c_count + c) * height * width;
     cols += ((ulong)row * images + n) * oh_count * ow_count;
     for (int oh = 0; oh < oh_count; oh++, cols += ow_count) {
-        const int h = oh * stride_h - padding_h + r * dilation_h;
+        const int h = oh * STRIDE_H - padding_h + r * dilation_h;
         const bool inside = h >= 0 && h < height;
         const int from = inside ? first : ow_count, to = inside ? end : ow_count;
         for (int ow = 0; ow < from; ow++)
             cols[ow] = 0.0f;
-        if (stride_w == 1)
-            for (int ow = from; ow < to; ow++)
-                cols[ow] = x[h * width + ow + shift];
-        else
-            for (int ow = from; ow < to; ow++)
-                cols[ow] = x[h * width + ow * stride_w + shift];
+        for (int ow = from; ow < to; ow++)
+            cols[ow] = x[h * width + ow * STRIDE_W + shift];
         for (int ow = to; ow < ow_count; ow++)
             cols[ow] = 0.0f;
     }
@@ -93,20 +95,16 @@ __kernel void col2im_rows(CONST_TENSOR(float, cols), TENSOR(float, x), CONV_PARA
     for (int r = 0; r < r_count; r++)
         for (int s = 0; s < s_count; s++) {
             const int shift = s * dilation_w - padding_w;
-            const int first = min(shift < 0 ? (-shift + stride_w - 1) / stride_w : 0, ow_count);
-            const int end = max(min((width - shift + stride_w - 1) / stride_w, ow_count), first);
+            const int first = min(shift < 0 ? (-shift + STRIDE_W - 1) / STRIDE_W : 0, ow_count);
+            const int end = max(min((width - shift + STRIDE_W - 1) / STRIDE_W, ow_count), first);
             const ulong row = ((ulong)c * r_count + r) * s_count + s;
             __global const float *from = cols + (row * images + n) * oh_count * ow_count;
             for (int oh = 0; oh < oh_count; oh++, from += ow_count) {
-                const int h = oh * stride_h - padding_h + r * dilation_h;
+                const int h = oh * STRIDE_H - padding_h + r * dilation_h;
                 if (h < 0 || h >= height)
                     continue;
-                if (stride_w == 1)
-                    for (int ow = first; ow < end; ow++)
-                        x[h * width + ow + shift] += from[ow];
-                else
-                    for (int ow = first; ow < end; ow++)
-                        x[h * width + ow * stride_w + shift] += from[ow];
+                for (int ow = first; ow < end; ow++)
+                    x[h * width + ow * STRIDE_W + shift] += from[ow];
             }
         }
 }

@@ -130,14 +130,31 @@ __kernel void shift_back(CONST_TENSOR(float, dy), TENSOR(float, dx), SIZES, int 
             dy[((outer * oh_count + h + top) * ow_count + left) * inner + i];
 }
 
+/* The same as `shift`, and with top and left negative as shift_back, for devices whose work-items do rows (CPUs): an item has `rows` of
+ * the count, OH for each of outer. Items: (ceil(count / rows)). */
+__kernel void shift_rows(CONST_TENSOR(float, x), TENSOR(float, y), SIZES, int top, int left, int count, int rows)
+{
+    USE_CONST(float, x);
+    USE(float, y);
+    const int begin = (int)get_global_id(0) * rows, end = min(begin + rows, count);
+    const int first = max(left, 0) * inner, behind = max(min(left + width, ow_count) * inner, first);
+    y += (ulong)begin * ow_count * inner;
+    for (int row = begin; row < end; row++, y += ow_count * inner) {
+        const int h = row % oh_count - top;
+        const bool there = h >= 0 && h < height;
+        const int from = there ? first : ow_count * inner, to = there ? behind : ow_count * inner;
+        __global const float *of = x + (((ulong)(row / oh_count) * height + (there ? h : 0)) * width + max(-left, 0)) * inner;
+        for (int i = 0; i < from; i++)
+            y[i] = 0.0f;
+        for (int i = from; i < to; i++)
+            y[i] = of[i - first];
+        for (int i = to; i < ow_count * inner; i++)
+            y[i] = 0.0f;
+    }
+}
+
 #ifdef LANES
-#define STORE_INNER(v, p)                                                                                    \
-    do {                                                                                                     \
-        if (c + LANES <= inner)                                                                              \
-            STORE_FLOATS(v, p);                                                                              \
-        else                                                                                                 \
-            STORE_SOME(float, v, p, inner - c);                                                              \
-    } while (0)
+#define STORE_INNER(v, p) STORE_UP_TO(v, p, inner - c)
 
 /* The same of images in NHWC for devices whose work-items own wide vectors: lanes are channels, an item has a row. Define: BILINEAR.
  * Items: (OH, N). */

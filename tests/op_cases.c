@@ -1,9 +1,5 @@
 #include "op_cases.h"
 
-#include <stdlib.h>
-
-#include "base/text.h"
-
 #define PLAIN                                                                                                \
     {                                                                                                        \
         CLARET_LOSS_CROSS_ENTROPY, 0, false                                                                  \
@@ -474,45 +470,24 @@ const struct claret_op_case claret_op_cases[] = {
      "conv2d out_channels=70 kernel_size=3; relu; conv2d out_channels=33 kernel_size=3 padding=2,1; flatten",
      5, LARGE},
     {"fused-pool3-lanes", "3 17 26",
-     "conv2d out_channels=17 kernel_size=5 padding=1; relu; max_pool2d kernel_size=3; flatten; linear "
+     "conv2d out_channels=31 kernel_size=5 padding=1; relu; max_pool2d kernel_size=3; flatten; linear "
      "out_features=3",
      3, LARGE},
     {"fused-stride-lanes", "2 13 41",
-     "conv2d out_channels=18 kernel_size=3 stride=2,1 dilation=1,2; relu; max_pool2d kernel_size=2; flatten; "
+     "conv2d out_channels=30 kernel_size=3 stride=2,1 dilation=1,2; relu; max_pool2d kernel_size=2; flatten; "
      "linear "
      "out_features=3",
      5, LARGE},
+    /* vectors of channels and of elements: several, and rests of them */
+    {"softmax-wide", "3 6 5",
+     "conv2d out_channels=67 kernel_size=2; softmax; conv2d out_channels=32 kernel_size=2; softmax; flatten; "
+     "softmax; linear out_features=3",
+     3, LARGE},
+    {"pad-wide", "19 5 4",
+     "relu; pad left=3 top=2; pad right=1 bottom=4; relu; pad left=2 right=3 top=1; flatten; linear "
+     "out_features=3",
+     5, LARGE},
+    {"transpose-bias-wide", "5 33 35",
+     "conv_transpose2d out_channels=35 kernel_size=2; relu; flatten; linear out_features=3", 3, LARGE},
     {.name = NULL},
 };
-
-char *claret_op_case_text(const struct claret_op_case *row)
-{
-    struct claret_text text = {0};
-    char *result = NULL;
-    claret_text_add(&text, "input %s\n%s\n", row->input, row->layers);
-    for (char *at = text.data; at && *at; at++)
-        if (*at == ';')
-            *at = '\n';
-    return claret_text_take(&text, &result) == CLARET_OK ? result : NULL;
-}
-
-enum claret_status claret_op_case_graph(const struct claret_op_case *row,
-                                        const struct claret_graph_options *options, struct claret_spec **spec,
-                                        struct claret_graph **graph)
-{
-    struct claret_graph_options with_batch = *options;
-    with_batch.batch = row->batch;
-    with_batch.loss = row->loss;
-    char *text = claret_op_case_text(row);
-    enum claret_status status =
-        text ? claret_spec_parse(text, row->name, claret_op_schemas(), spec) : claret_no_memory();
-    free(text);
-    if (status != CLARET_OK)
-        return status;
-    status = claret_graph_create(*spec, &with_batch, graph);
-    if (status != CLARET_OK) {
-        claret_spec_destroy(*spec);
-        *spec = NULL;
-    }
-    return status;
-}

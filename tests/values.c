@@ -144,14 +144,17 @@ void claret_values_pack(const struct claret_values *values, int tensor, void *me
 {
     size_t size = claret_dtype_size(tensor_of(values, tensor)->dtype);
     for (int64_t i = 0; i < values->count[tensor]; i++) {
+        char *to = (char *)memory + (size_t)place_of(tensor_of(values, tensor), i) * size;
         double value = values->at[tensor][i];
-        float as_float = (float)value;
-        int32_t as_int = (int32_t)value;
-        unsigned char as_byte = (unsigned char)value;
-        const void *from = size == 1                     ? (const void *)&as_byte
-                           : is_float(values, tensor, i) ? (const void *)&as_float
-                                                         : (const void *)&as_int;
-        memcpy((char *)memory + (size_t)place_of(tensor_of(values, tensor), i) * size, from, size);
+        if (size == 1) {
+            *(unsigned char *)to = (unsigned char)value;
+        } else if (is_float(values, tensor, i)) {
+            float as_float = (float)value;
+            memcpy(to, &as_float, 4);
+        } else {
+            int32_t as_int = (int32_t)value;
+            memcpy(to, &as_int, 4);
+        }
     }
 }
 

@@ -12,8 +12,10 @@ static int64_t chunk_images(const struct claret_emit *emit, const struct claret_
     return images < 1 ? 1 : images > (double)conv->n ? conv->n : (int64_t)images;
 }
 
-static void conv_ints(struct claret_kernel_call *call, const struct claret_conv *conv)
+static void conv_arguments(struct claret_kernel_call *call, const struct claret_conv *conv)
 {
+    claret_kernel_define(call, "STRIDE_H", conv->stride[0]);
+    claret_kernel_define(call, "STRIDE_W", conv->stride[1]);
     claret_kernel_int(call, conv->c);
     claret_kernel_int(call, conv->h);
     claret_kernel_int(call, conv->w);
@@ -21,8 +23,6 @@ static void conv_ints(struct claret_kernel_call *call, const struct claret_conv 
     claret_kernel_int(call, conv->s);
     claret_kernel_int(call, conv->oh);
     claret_kernel_int(call, conv->ow);
-    for (int d = 0; d < 2; d++)
-        claret_kernel_int(call, conv->stride[d]);
     for (int d = 0; d < 2; d++)
         claret_kernel_int(call, conv->padding[d]);
     for (int d = 0; d < 2; d++)
@@ -38,11 +38,11 @@ static void emit_im2col(struct claret_emit *emit, const struct claret_conv *conv
     claret_kernel_tensor(call, x, first * conv->c * conv->h * conv->w);
     claret_kernel_tensor(call, cols, 0);
     claret_kernel_int(call, images);
-    conv_ints(call, conv);
+    conv_arguments(call, conv);
     if (rows)
         claret_kernel_range3(call, conv->c * conv->r * conv->s, images, 1, 1);
     else
-        claret_kernel_range3(call, conv->oh * conv->ow, conv->c * conv->r * conv->s, images, 64);
+        claret_kernel_range3(call, conv->oh * conv->ow, conv->c, images, 64);
     claret_emit_cost(
         emit, 0,
         4.0 * (double)images *
@@ -139,7 +139,7 @@ static void emit_dx(struct claret_emit *emit, const struct claret_node *node, bo
         claret_kernel_tensor(call, cols, 0);
         claret_kernel_tensor(call, node->out[0], first * conv.c * conv.h * conv.w);
         claret_kernel_int(call, images);
-        conv_ints(call, &conv);
+        conv_arguments(call, &conv);
         if (rows)
             claret_kernel_range3(call, conv.c, images, 1, 1);
         else
@@ -200,10 +200,10 @@ static bool rows_applicable(const struct claret_problem *problem, char reason[12
     {                                                                                                        \
         emit_##pass(emit, node, true);                                                                       \
     }                                                                                                        \
-    const struct claret_solver claret_conv_im2col##suffix = {.name = "im2col+gemm",                          \
-                                                             .emit = pass##_by_element};                     \
+    const struct claret_solver claret_conv_im2col##suffix = {                                                \
+        .name = "im2col+gemm", .emit = pass##_by_element, .gemms = true};                                    \
     const struct claret_solver claret_conv_im2col_rows##suffix = {                                           \
-        .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = pass##_by_row}
+        .name = "im2col-rows+gemm", .applicable = rows_applicable, .emit = pass##_by_row, .gemms = true}
 SOLVERS(forward, );
 SOLVERS(dx, _dx);
 SOLVERS(dw, _dw);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "op/elementwise.h"
 #include "op/update.h"
 #include "op/vectors.h"
 
@@ -107,6 +108,7 @@ static enum claret_status bias_backward(struct claret_build *build, const struct
 
 #define PARTS 64
 #define LEAST_PART 16
+#define NEAR_FLOATS 16384
 
 /* The last arguments of each kernel: images, channels, pixels of an image. */
 static void sizes(struct claret_kernel_call *call, const struct claret_tensor *images)
@@ -149,12 +151,63 @@ static void bias_dw_emit(struct claret_emit *emit, const struct claret_node *nod
     claret_update_emit_sum(emit, node, 1, 0, sums, channels, 0, parts);
 }
 
+/* Pixels of an item: as many as a near cache holds, for it goes over them channel by channel. */
+static int64_t chunk_of(int64_t channels)
+{
+    return NEAR_FLOATS / channels > LEAST_PART ? NEAR_FLOATS / channels : LEAST_PART;
+}
+
+/* The launch over images in NHWC, in chunks: their number. */
+static int64_t emit_vectors(struct claret_emit *emit, const char *what, const char *entry,
+                            const int tensors[3], const struct claret_tensor *images)
+{
+    int64_t channels = images->shape.dim[1], count = claret_shape_count(&images->shape) / channels;
+    int64_t chunk = chunk_of(channels), chunks = (count + chunk - 1) / chunk;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, what, "conv_transpose2d", entry);
+    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), channels));
+    for (int i = 0; i < 3; i++)
+        if (tensors[i] >= 0)
+            claret_kernel_tensor(call, tensors[i], 0);
+    claret_kernel_int(call, channels);
+    claret_kernel_int(call, count);
+    claret_kernel_int(call, chunk);
+    claret_kernel_range(call, chunks, 1);
+    claret_emit_cost(emit, (double)(count * channels),
+                     (tensors[2] < 0 ? 4.0 : 8.0) * (double)(count * channels));
+    return chunks;
+}
+
+static void bias_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const int tensors[3] = {node->in[0], node->in[1], node->out[0]};
+    emit_vectors(emit, "bias", "channel_bias_vectors", tensors, claret_emit_tensor(emit, node->out[0]));
+}
+
+static void bias_dw_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    const struct claret_tensor *dy = claret_emit_tensor(emit, node->in[0]);
+    int64_t channels = dy->shape.dim[1], chunk = chunk_of(channels);
+    int64_t parts = (claret_shape_count(&dy->shape) / channels + chunk - 1) / chunk;
+    int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, parts * channels);
+    emit_vectors(emit, "sums", "channel_sums_vectors", (int[]){node->in[0], sums, -1},
+                 claret_emit_tensor(emit, node->in[0]));
+    claret_update_emit_sum(emit, node, 1, 0, sums, channels, 0, parts);
+}
+
+static const struct claret_solver bias_channels = {.name = "channels",
+                                                   .layout = CLARET_LAYOUT_NHWC,
+                                                   .applicable = claret_elementwise_vectors,
+                                                   .emit = bias_channels_emit};
+static const struct claret_solver bias_dw_channels = {.name = "channels",
+                                                      .layout = CLARET_LAYOUT_NHWC,
+                                                      .applicable = claret_elementwise_vectors,
+                                                      .emit = bias_dw_channels_emit};
 static const struct claret_solver bias_plain = {
     .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = bias_emit};
 static const struct claret_solver bias_dw_plain = {
     .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = bias_dw_emit};
-static const struct claret_solver *const bias_solvers[] = {&bias_plain, NULL};
-static const struct claret_solver *const bias_dw_solvers[] = {&bias_dw_plain, NULL};
+static const struct claret_solver *const bias_solvers[] = {&bias_channels, &bias_plain, NULL};
+static const struct claret_solver *const bias_dw_solvers[] = {&bias_dw_channels, &bias_dw_plain, NULL};
 
 static const struct claret_op conv_transpose2d = {.name = "conv_transpose2d",
                                                   .schema = &schema,

@@ -289,7 +289,7 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
     claret_update_emit_sum(emit, node, WEIGHT, 0, parts, problem.weights, biases, problem.parts);
 }
 
-#define SOLVERS(name_, channels)                                                                             \
+#define SOLVERS(name_, suffix)                                                                               \
     static void name_##_rows_emit(struct claret_emit *emit, const struct claret_node *node)                  \
     {                                                                                                        \
         emit_##name_(emit, node, true);                                                                      \
@@ -304,16 +304,17 @@ static void emit_dw(struct claret_emit *emit, const struct claret_node *node, bo
                                                       .emit = name_##_rows_emit};                            \
     static const struct claret_solver name_##_plain = {                                                      \
         .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = name_##_plain_emit};                          \
-    static const struct claret_solver *const name_##_solvers[] = {&channels, &name_##_rows, &name_##_plain,  \
-                                                                  NULL}
+    static const struct claret_solver *const name_##_solvers[] = {&claret_group_norm_channels##suffix,       \
+                                                                  &claret_layer_norm_vectors##suffix,        \
+                                                                  &name_##_rows, &name_##_plain, NULL}
 
 static bool rows_applicable(const struct claret_problem *problem, char reason[128])
 {
     return claret_vector_device(problem->device, reason);
 }
-SOLVERS(forward, claret_group_norm_channels);
-SOLVERS(dx, claret_group_norm_channels_dx);
-SOLVERS(dw, claret_group_norm_channels_dw);
+SOLVERS(forward, );
+SOLVERS(dx, _dx);
+SOLVERS(dw, _dw);
 
 #define FORWARD(name_, schema_)                                                                              \
     {                                                                                                        \

@@ -19,5 +19,8 @@ enum { CLARET_GROUP_DY, CLARET_GROUP_X, CLARET_GROUP_STAT, CLARET_GROUP_WEIGHT }
 /* group_norm_channels.c */
 extern const struct claret_solver claret_group_norm_channels, claret_group_norm_channels_dx,
     claret_group_norm_channels_dw;
+/* layer_norm.c */
+extern const struct claret_solver claret_layer_norm_vectors, claret_layer_norm_vectors_dx,
+    claret_layer_norm_vectors_dw;
 
 #endif

@@ -159,9 +159,9 @@ static double multiply_adds(const struct claret_node *node, const struct claret_
     return (double)x->dim[0] * (double)x->dim[1] * (double)y->dim[1];
 }
 
-static const struct claret_solver forward_gemm = {.name = "gemm", .emit = forward_emit};
-static const struct claret_solver dx_gemm = {.name = "gemm", .emit = dx_emit};
-static const struct claret_solver dw_gemm = {.name = "gemm", .emit = dw_emit};
+static const struct claret_solver forward_gemm = {.name = "gemm", .emit = forward_emit, .gemms = true};
+static const struct claret_solver dx_gemm = {.name = "gemm", .emit = dx_emit, .gemms = true};
+static const struct claret_solver dw_gemm = {.name = "gemm", .emit = dw_emit, .gemms = true};
 static const struct claret_solver *const forward_solvers[] = {&claret_linear_rows, &forward_gemm, NULL};
 static const struct claret_solver *const dx_solvers[] = {&dx_gemm, NULL};
 static const struct claret_solver *const dw_solvers[] = {&dw_gemm, NULL};

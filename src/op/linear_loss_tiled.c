@@ -100,4 +100,4 @@ static void backward_emit(struct claret_emit *emit, const struct claret_node *no
 const struct claret_solver claret_linear_loss_tiled = {
     .name = "groups", .applicable = forward_applicable, .unasked = unasked, .emit = forward_emit};
 const struct claret_solver claret_linear_backward_gemm = {
-    .name = "gemm", .unasked = unasked, .emit = backward_emit};
+    .name = "gemm", .unasked = unasked, .emit = backward_emit, .gemms = true};

@@ -107,6 +107,7 @@ struct claret_solver {
     bool (*unasked)(const struct claret_problem *problem);
     void (*emit)(struct claret_emit *emit, const struct claret_node *node);
     const struct claret_tunable *tunables; /* NULL: none */
+    bool gemms;                            /* it goes by claret_emit_gemm() */
 };
 
 /* Kernels that fused ops are written for; a graph has those of one family, and those for any. */
@@ -220,7 +221,8 @@ int claret_emit_temp_like(struct claret_emit *emit, int tensor, enum claret_layo
 /* A kernel of cl/`source`.cl; `what` is for people ("im2col"). Fill it with the functions below. */
 struct claret_kernel_call *claret_emit_kernel(struct claret_emit *emit, const char *what, const char *source,
                                               const char *entry);
-/* A GEMM: by a solver of op/gemm.h, forced, tuned or the first applicable one. */
+/* A GEMM: by a solver of op/gemm.h, forced, tuned or the first applicable one. The node's solver has to say
+ * that it has such ones (`gemms`). */
 void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);
 /* The record itself, for rt's GEMM library, with the workspace that it asks for. */
 void claret_emit_gemm_record(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm);

@@ -1,5 +1,6 @@
 /* softmax: in x (N, C, …); out y, which adds up to 1 over C. softmax_dx: in y, dy; out dx. */
-#include "op/op.h"
+#include "op/elementwise.h"
+#include "op/vectors.h"
 
 static const struct claret_attr_def attrs[] = {
     {"dim", CLARET_ATTR_INT, false, 1, 1, 1, NULL},
@@ -40,21 +41,55 @@ static void emit_entry(struct claret_emit *emit, const struct claret_node *node,
     claret_emit_cost(emit, 4.0 * (double)count, 4.0 * (double)count * (node->in_count + 1));
 }
 
-static void forward_emit(struct claret_emit *emit, const struct claret_node *node)
+/* Channels are neighbours. */
+static void emit_channels(struct claret_emit *emit, const struct claret_node *node, const char *entry)
+{
+    const struct claret_shape *y = &claret_emit_tensor(emit, node->out[0])->shape;
+    int64_t channels = y->dim[1], count = claret_shape_count(y) / channels;
+    int64_t rows = CLARET_ELEMENTS > channels ? CLARET_ELEMENTS / channels : 1;
+    struct claret_kernel_call *call = claret_emit_kernel(emit, "softmax", "softmax", entry);
+    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), channels));
+    for (int i = 0; i < node->in_count; i++)
+        claret_kernel_tensor(call, node->in[i], 0);
+    claret_kernel_tensor(call, node->out[0], 0);
+    claret_kernel_int(call, channels);
+    claret_kernel_int(call, count);
+    claret_kernel_int(call, rows);
+    claret_kernel_range(call, (count + rows - 1) / rows, 1);
+    claret_emit_cost(emit, 4.0 * (double)(count * channels),
+                     4.0 * (double)(count * channels) * (node->in_count + 1));
+}
+
+static void forward_plain_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     emit_entry(emit, node, "softmax");
 }
 
-static void dx_emit(struct claret_emit *emit, const struct claret_node *node)
+static void dx_plain_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     emit_entry(emit, node, "softmax_dx");
 }
 
-static const struct claret_solver forward_plain = {
-    .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = forward_emit};
-static const struct claret_solver dx_plain = {.name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = dx_emit};
-static const struct claret_solver *const forward_solvers[] = {&forward_plain, NULL};
-static const struct claret_solver *const dx_solvers[] = {&dx_plain, NULL};
+static void forward_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "softmax_channels");
+}
+
+static void dx_channels_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_channels(emit, node, "softmax_dx_channels");
+}
+
+#define SOLVERS(name_)                                                                                       \
+    static const struct claret_solver name_##_channels = {.name = "channels",                                \
+                                                          .layout = CLARET_LAYOUT_NHWC,                      \
+                                                          .applicable = claret_elementwise_vectors,          \
+                                                          .emit = name_##_channels_emit};                    \
+    static const struct claret_solver name_##_plain = {                                                      \
+        .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = name_##_plain_emit};                          \
+    static const struct claret_solver *const name_##_solvers[] = {&name_##_channels, &name_##_plain, NULL}
+SOLVERS(forward);
+SOLVERS(dx);
 
 static const struct claret_op softmax = {.name = "softmax",
                                          .schema = &schema,

@@ -127,22 +127,42 @@ static void pad_dx_emit(struct claret_emit *emit, const struct claret_node *node
                 node->attr[LEFT].i[0], false);
 }
 
-#define SOLVER(name_, emit_)                                                                                 \
+/* Out is in with its rows and columns moved by so many. */
+static void emit_rows(struct claret_emit *emit, const struct claret_node *node, int64_t top, int64_t left)
+{
+    const struct claret_tensor *y = claret_emit_tensor(emit, node->out[0]);
+    int64_t inner = y->layout == CLARET_NHWC ? y->shape.dim[1] : 1, row = y->shape.dim[3] * inner;
+    int64_t count = claret_shape_count(&y->shape) / row,
+            rows = CLARET_ELEMENTS > row ? CLARET_ELEMENTS / row : 1;
+    struct claret_kernel_call *call =
+        emit_images(emit, node, "shift_rows", node->in[0], node->out[0], top, left, false);
+    claret_kernel_int(call, count);
+    claret_kernel_int(call, rows);
+    claret_kernel_range(call, (count + rows - 1) / rows, 1);
+}
+
+static void pad_rows_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_rows(emit, node, node->attr[TOP].i[0], node->attr[LEFT].i[0]);
+}
+
+static void pad_dx_rows_emit(struct claret_emit *emit, const struct claret_node *node)
+{
+    emit_rows(emit, node, -node->attr[TOP].i[0], -node->attr[LEFT].i[0]);
+}
+
+#define SOLVERS(name_, vectors, layout_)                                                                     \
     static const struct claret_solver name_##_plain = {                                                      \
-        .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = emit_};                                       \
-    static const struct claret_solver *const name_##_solvers[] = {&name_##_plain, NULL}
-#define CHANNELS(name_, emit_, channels_emit_)                                                               \
-    static const struct claret_solver name_##_plain = {                                                      \
-        .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = emit_};                                       \
-    static const struct claret_solver name_##_channels = {.name = "channels",                                \
-                                                          .layout = CLARET_LAYOUT_NHWC,                      \
-                                                          .applicable = claret_elementwise_vectors,          \
-                                                          .emit = channels_emit_};                           \
-    static const struct claret_solver *const name_##_solvers[] = {&name_##_channels, &name_##_plain, NULL}
-CHANNELS(upsample, upsample_emit, upsample_channels_emit);
-CHANNELS(upsample_dx, upsample_dx_emit, upsample_dx_channels_emit);
-SOLVER(pad, pad_emit);
-SOLVER(pad_dx, pad_dx_emit);
+        .name = "plain", .layout = CLARET_LAYOUT_SAME, .emit = name_##_emit};                                \
+    static const struct claret_solver name_##_##vectors = {.name = #vectors,                                 \
+                                                           .layout = layout_,                                \
+                                                           .applicable = claret_elementwise_vectors,         \
+                                                           .emit = name_##_##vectors##_emit};                \
+    static const struct claret_solver *const name_##_solvers[] = {&name_##_##vectors, &name_##_plain, NULL}
+SOLVERS(upsample, channels, CLARET_LAYOUT_NHWC);
+SOLVERS(upsample_dx, channels, CLARET_LAYOUT_NHWC);
+SOLVERS(pad, rows, CLARET_LAYOUT_SAME);
+SOLVERS(pad_dx, rows, CLARET_LAYOUT_SAME);
 
 static const struct claret_op upsample = {.name = "upsample",
                                           .schema = &upsample_schema,

@@ -157,6 +157,58 @@ enum claret_status claret_plan_check_force(const struct claret_graph *const *gra
     return CLARET_OK;
 }
 
+bool claret_plan_has_gemms(const struct claret_plan *plan, int node)
+{
+    const struct claret_op *op = plan->graph->nodes[node].op;
+    return plan->choices[node].solver && op->solvers[plan->choices[node].index]->gemms;
+}
+
+/* Says by what the nodes go, and what goes by GEMMs. */
+static enum claret_status fail_gemm(const struct claret_plan *plan, const struct claret_plan_force *force)
+{
+    struct claret_text given = {0}, others = {0};
+    bool fused = false;
+    for (int n = 0; n < plan->graph->node_count; n++) {
+        const struct claret_node *node = &plan->graph->nodes[n];
+        if (!names_node(force, plan->graph, node) || !plan->choices[n].solver)
+            continue;
+        claret_text_add(&given, "%s%s by %s", given.size ? ", " : "", node->name, plan->choices[n].solver);
+        fused |= node->op->chain != NULL;
+        for (int i = 0; node->op->solvers[i]; i++)
+            if (node->op->solvers[i]->gemms)
+                add_name(&others, node->op->solvers[i]->name);
+    }
+    const char *advice =
+        fused ? "it runs several layers as one, which --no-fuse keeps apart" : "no solver of it has one";
+    if (others.size)
+        advice = "force one that has as well:";
+    enum claret_status status = claret_fail(
+        CLARET_INVALID, "%s=%s has no effect: %s goes without a GEMM (%s); %s%s", force->node, force->solver,
+        force->node, given.size ? given.data : "it is no kernel", advice, others.size ? others.data : "");
+    claret_text_drop(&given);
+    claret_text_drop(&others);
+    return status;
+}
+
+enum claret_status claret_plan_check_gemms(const struct claret_plan *const *plans, int count,
+                                           const struct claret_plan_force *force, int force_count)
+{
+    for (int i = 0; i < force_count; i++) {
+        const struct claret_plan *with = NULL; /* the first that has such nodes */
+        bool found = !for_gemm(force[i].solver) || !force[i].node;
+        for (int p = 0; p < count; p++)
+            for (int n = 0; plans[p] && n < plans[p]->graph->node_count; n++) {
+                if (!names_node(&force[i], plans[p]->graph, &plans[p]->graph->nodes[n]))
+                    continue;
+                with = with ? with : plans[p];
+                found |= claret_plan_has_gemms(plans[p], n);
+            }
+        if (!found && with)
+            return fail_gemm(with, &force[i]);
+    }
+    return CLARET_OK;
+}
+
 /* ---- choosing ---- */
 
 /* A node's solvers and a GEMM's are chosen alike; this is what differs. */

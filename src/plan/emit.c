@@ -164,6 +164,9 @@ static struct claret_plan_gemm *gemm_of(struct claret_emit *emit, const struct c
 
 void claret_emit_gemm(struct claret_emit *emit, const char *what, const struct claret_gemm_call *gemm)
 {
+    if (!claret_plan_has_gemms(emit->plan, emit->node))
+        fail(emit, claret_fail(CLARET_INTERNAL, "%s: solver %s does not say that it has GEMMs",
+                               emit->plan->graph->nodes[emit->node].name, emit->solver));
     struct claret_plan_gemm *chosen = gemm_of(emit, gemm);
     struct claret_params *params = emit->params;
     if (!chosen)

@@ -82,6 +82,12 @@ void claret_plan_destroy(struct claret_plan *plan);
 /* CLARET_INVALID, with what there is: a forced node or solver that none of the graphs has. */
 enum claret_status claret_plan_check_force(const struct claret_graph *const *graphs, int count,
                                            const struct claret_plan_force *force, int force_count);
+/* Whether the solver that a node was given goes by GEMMs. */
+bool claret_plan_has_gemms(const struct claret_plan *plan, int node);
+/* CLARET_INVALID: the GEMMs forced for a node are those of none, for its solver in each of the plans has
+ * none. Plans may be NULL. For checked choices. */
+enum claret_status claret_plan_check_gemms(const struct claret_plan *const *plans, int count,
+                                           const struct claret_plan_force *force, int force_count);
 /* Whether the op's solver (or GEMM's) of that number can be used; NULL params: with its defaults. */
 bool claret_plan_applicable(const struct claret_plan *plan, const struct claret_node *node,
                             const struct claret_device_desc *device, int solver,

@@ -265,6 +265,9 @@ enum claret_status claret_engine_plan(struct claret_session *session, bool train
     }
     if (status == CLARET_OK && bytes > memory_limit(session))
         return refuse(session, training, bytes);
+    const struct claret_plan *plans[2] = {session->train.plan, session->eval.plan};
+    if (status == CLARET_OK)
+        status = claret_plan_check_gemms(plans, 2, session->choices.force, session->choices.force_count);
     return status;
 }
 

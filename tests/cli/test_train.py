@@ -221,6 +221,19 @@ class Stdout(harness.Case):
                             "conv1=rows:KT=7": "the value of KT has to be one of: 1 2 3 4"}.items():
             self.refused(*TRAIN, "--solver", value, code=2, says=says)
 
+    def test_solver_without_gemm(self):
+        refused = {("conv1=gemm:plain",): r"conv1=gemm:plain has no effect: conv1 goes without a GEMM \(conv1 by rows, "
+                                          r"conv1\.dw by rows\); it runs several layers as one, which --no-fuse",
+                   ("fc=gemm:plain",): r"fc\.backward by rows\); force one that has as well: gemm\n",
+                   ("relu1=gemm:plain", "--no-fuse"): "no solver of it has one",
+                   ("conv1.dw=gemm:plain", "--no-fuse", "--solver", "conv1=direct"): r"as well: im2col-rows\+gemm im2col\+gemm\n",
+                   ("conv1=gemm:packed:MR=4", "--no-fuse", "--solver", "conv1.dw=im2col+gemm"): r"\(conv1 by direct\)"}
+        for words, says in refused.items():
+            self.refused(*TRAIN, "--solver", *words, code=2, says=says)
+        for words in (("conv1=gemm:plain", "--no-fuse", "--solver", "conv1.dw=im2col+gemm"),
+                      ("fc.backward=gemm:plain", "--solver", "fc.backward=gemm")):
+            self.run_claret("show", "simplecnn", "--explain", "--solver", *words)
+
     def test_comma_locale(self):
         with open(self.path("definition"), "w", encoding="ascii") as file:
             file.write('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n')
