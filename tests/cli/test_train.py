@@ -223,7 +223,7 @@ class Stdout(harness.Case):
 
     def test_solver_without_gemm(self):
         refused = {("conv1=gemm:plain",): r"conv1=gemm:plain has no effect: conv1 goes without a GEMM \(conv1 by rows, "
-                                          r"conv1\.dw by rows\); it runs several layers as one, which --no-fuse",
+                                          r"conv1\.dw by (rows|channels)\); it runs several layers as one, which --no-fuse",
                    ("fc=gemm:plain",): r"fc\.backward by rows\); force one that has as well: gemm\n",
                    ("relu1=gemm:plain", "--no-fuse"): "no solver of it has one",
                    ("conv1.dw=gemm:plain", "--no-fuse", "--solver", "conv1=direct"): r"as well: im2col-rows\+gemm im2col\+gemm\n",
