@@ -38,7 +38,7 @@
 #define PLACES_4(w, s) PLACE(w, s), PLACE(w + 1, s), PLACE(w + 2, s), PLACE(w + 3, s)
 #define PLACES_8(w, s) PLACES_4(w, s), PLACES_4(w + 4, s)
 
-/* LOW, HIGH: the halves of two vectors, lanes in turn. permuted: v's lane i mod LANES for each i; clang's subscripts come out as one
+/* TURNS: the halves h (lo, hi) of two vectors, lanes in turn. permuted: v's lane i mod LANES for each i; clang's subscripts come out as one
  * instruction, shuffle() of some drivers as a store and loads. */
 #if LANES == 16
 #define PLACES_OF(s) ((uint16)(PLACES_8(0, s), PLACES_8(8, s)))

@@ -14,8 +14,6 @@
 
 #ifdef LANES
 #define SIZES int images, int size, int chunk
-/* v where its lanes, from element i on, are before `end`; else 0. */
-#define BEFORE(end, i, v) (LANE_NUMBERS < (end) - (i) ? (v) : (FLOATS)0.0f)
 #if WEIGHT
 #define SCALED(i) (LOAD(dy + (i)) * LOAD(weight + (i)))
 #else
@@ -45,7 +43,7 @@ __kernel void layer_norm_parts(CONST_TENSOR(float, x), TENSOR(float, parts), SIZ
         squares[1] = fma(b, b, squares[1]);
     }
     for (; i < end; i += LANES) {
-        const FLOATS a = BEFORE(end, i, LOAD(x + i) - first);
+        const FLOATS a = UP_TO(end - i, LOAD(x + i) - first, 0.0f);
         sums[0] += a;
         squares[0] = fma(a, a, squares[0]);
     }
@@ -101,8 +99,8 @@ __kernel void layer_norm_dx_parts(CONST_TENSOR(float, dy), CONST_TENSOR(float, x
         products[1] = fma(b, LOAD(x + i + LANES) - mean, products[1]);
     }
     for (; i < end; i += LANES) {
-        sums[0] += BEFORE(end, i, SCALED(i));
-        products[0] += BEFORE(end, i, SCALED(i) * (LOAD(x + i) - mean));
+        sums[0] += UP_TO(end - i, SCALED(i), 0.0f);
+        products[0] += UP_TO(end - i, SCALED(i) * (LOAD(x + i) - mean), 0.0f);
     }
     parts[part * images + n] = sum_lanes(sums[0] + sums[1]);
     parts[((int)get_global_size(0) + part) * images + n] = sum_lanes(products[0] + products[1]) * stat[images + n];

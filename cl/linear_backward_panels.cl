@@ -39,11 +39,7 @@ __kernel void linear_backward_panels(CONST_TENSOR(float, dy), CONST_TENSOR(float
     USE_CONST(float, dy);
     USE_CONST(float, x);
     USE(float, dx);
-#if UPDATE /* through the pointer that it is changed by: the two may not be taken for different */
-    __global const float *weight = weight_out_base + weight_out_offset;
-#else
-    __global const float *weight = weight_base + weight_offset;
-#endif
+    __global const float *weight = READ_WEIGHT;
     const int item = get_global_id(0);
     const int end = min((item + 1) * BLOCK * LANES, WHOLE);
     for (int o = 0; o < O; o++) { /* the panels read it in too many short pieces for the hardware to see them coming */
@@ -107,25 +103,5 @@ __kernel void linear_backward_panels(CONST_TENSOR(float, dy), CONST_TENSOR(float
                         FINISH_VECTOR(weight, (ulong)(o0 + t) * F + f0 + j * LANES, acc[t][j]);
         }
     }
-    /* The features that fill no vector, and the bias, belong to the last item and the first. */
-    for (int f = WHOLE; f < F && item == (int)get_global_size(0) - 1; f++) {
-        for (int n = 0; HAS_DX && n < N; n++) {
-            float d = 0.0f;
-            for (int o = 0; o < O; o++)
-                d = fma(dy[(ulong)n * O + o], weight[(ulong)o * F + f], d);
-            dx[(ulong)n * F + f] = d;
-        }
-        for (int o = 0; o < O; o++) {
-            float g = 0.0f;
-            for (int n = 0; n < N; n++)
-                g = fma(dy[(ulong)n * O + o], x[(ulong)n * F + f], g);
-            FINISH(weight, (ulong)o * F + f, g);
-        }
-    }
-    for (int o = 0; HAS_BIAS && item == 0 && o < O; o++) {
-        float g = 0.0f;
-        for (int n = 0; n < N; n++)
-            g += dy[(ulong)n * O + o];
-        FINISH(bias, o, g);
-    }
+    FINISH_LINEAR
 }

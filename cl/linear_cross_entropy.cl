@@ -115,10 +115,7 @@ void loss_of(float logits[LOGITS], __global const int *labels, int n, int count,
     for (int o = 0; o < O; o += LANES) {
         const FLOATS right = LANE_NUMBERS == label - o ? (FLOATS)1.0f : (FLOATS)0.0f;
         const FLOATS g = n < count ? (LOAD(logits + o) / sum - right) / (float)count : (FLOATS)0.0f;
-        if (o + LANES <= O)
-            STORE_FLOATS(g, dlogits + (ulong)n * O + o);
-        else
-            STORE_SOME(float, g, dlogits + (ulong)n * O + o, O - o);
+        STORE_UP_TO(g, dlogits + (ulong)n * O + o, O - o);
     }
 }
 
@@ -150,11 +147,7 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
     USE_CONST(float, dy);
     USE_CONST(float, x);
     USE(float, dx);
-#if UPDATE /* through the pointer that it is changed by: the two may not be taken for different */
-    __global const float *weight = weight_out_base + weight_out_offset;
-#else
-    __global const float *weight = weight_base + weight_offset;
-#endif
+    __global const float *weight = READ_WEIGHT;
     const int item = get_global_id(0);
     const int end = min((item + 1) * BLOCK * LANES, WHOLE(F));
 #if N > IMAGES /* the gradients over the images so far, and the weights, which are read and written row by row */
@@ -216,26 +209,6 @@ __kernel void linear_backward(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), _
                     FINISH_VECTOR(weight, (ulong)(o0 + o) * F + f0 + j * LANES, sums[j][o]);
 #endif
         }
-    /* The features that fill no vector, and the bias, belong to the last item and the first. */
-    for (int f = WHOLE(F); f < F && item == (int)get_global_size(0) - 1; f++) {
-        for (int n = 0; HAS_DX && n < N; n++) {
-            float d = 0.0f;
-            for (int o = 0; o < O; o++)
-                d = fma(dy[(ulong)n * O + o], weight[(ulong)o * F + f], d);
-            dx[(ulong)n * F + f] = d;
-        }
-        for (int o = 0; o < O; o++) {
-            float g = 0.0f;
-            for (int n = 0; n < N; n++)
-                g = fma(dy[(ulong)n * O + o], x[(ulong)n * F + f], g);
-            FINISH(weight, (ulong)o * F + f, g);
-        }
-    }
-    for (int o = 0; HAS_BIAS && item == 0 && o < O; o++) {
-        float g = 0.0f;
-        for (int n = 0; n < N; n++)
-            g += dy[(ulong)n * O + o];
-        FINISH(bias, o, g);
-    }
+    FINISH_LINEAR
 }
 #endif

@@ -43,7 +43,6 @@ __kernel void softmax_dx(CONST_TENSOR(float, y), CONST_TENSOR(float, dy), TENSOR
 #ifdef LANES
 /* The same where channels are neighbours, for devices whose work-items own wide vectors: lanes are channels, an item has `rows` of the
  * count. Items: (ceil(count / rows)). */
-#define INSIDE(c, v, other) (LANE_NUMBERS < channels - (c) ? (v) : (FLOATS)(other))
 
 /* The largest of the lanes. */
 float largest_lane(FLOATS v);
@@ -67,11 +66,11 @@ __kernel void softmax_channels(CONST_TENSOR(float, x), TENSOR(float, y), int cha
     x += (ulong)begin * channels;
     y += (ulong)begin * channels;
     for (int row = begin; row < end; row++, x += channels, y += channels) {
-        FLOATS most = INSIDE(whole, LOAD(x + whole), -INFINITY);
+        FLOATS most = UP_TO(channels - whole, LOAD(x + whole), -INFINITY);
         for (int c = 0; c < whole; c += LANES)
             most = fmax(most, LOAD(x + c));
         const float largest = largest_lane(most);
-        const FLOATS last = INSIDE(whole, exp(LOAD(x + whole) - largest), 0.0f);
+        const FLOATS last = UP_TO(channels - whole, exp(LOAD(x + whole) - largest), 0.0f);
         FLOATS sums = last;
         for (int c = 0; c < whole; c += LANES) {
             const FLOATS value = exp(LOAD(x + c) - largest);
@@ -99,7 +98,7 @@ __kernel void softmax_dx_channels(CONST_TENSOR(float, y), CONST_TENSOR(float, dy
     for (int row = begin; row < end; row++, y += channels, dy += channels, dx += channels) {
         FLOATS sums = 0.0f;
         for (int c = 0; c < channels; c += LANES)
-            sums += INSIDE(c, LOAD(dy + c) * LOAD(y + c), 0.0f);
+            sums += UP_TO(channels - c, LOAD(dy + c) * LOAD(y + c), 0.0f);
         const float sum = sum_lanes(sums);
         for (int c = 0; c < channels; c += LANES)
             STORE_CHANNELS(LOAD(y + c) * (LOAD(dy + c) - sum), dx + c);

@@ -124,15 +124,13 @@ vendors_compile()
         --markdown "$build/check/vendors.md"
 }
 
-# ---- lanes: what runs on one core each ----
+# ---- lanes: side by side, each about as long ----
 
 sizes_lane()
 {
     run "op tests, all sizes" op_tests
     run "steps, all sizes" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_steps"
     run "NVIDIA, AMD, Intel compilers" vendors_compile
-    run "all networks beside PyTorch" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_zoo" --all
-    run "valgrind: a short training" valgrind_training
 }
 
 oclgrind_lane()
@@ -141,6 +139,7 @@ oclgrind_lane()
         OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "$build/tests/test_ops" --small --once
     run "Oclgrind: races, accesses, API" oclgrind OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
         "$build/tests/test_ops" --small --once
+    run "all networks beside PyTorch" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_zoo" --all
 }
 
 platforms_lane()
@@ -162,6 +161,7 @@ platforms_lane()
         "$build-sanitized/tests/test_ops" --small
     run "address and undefined: golden" env OCL_ICD_VENDORS="$vendors/pocl" \
         "$build-sanitized/tests/test_golden" nesterov
+    run "valgrind: a short training" valgrind_training
 }
 
 full()

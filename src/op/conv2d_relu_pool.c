@@ -325,12 +325,17 @@ static int64_t table_rows(const struct claret_node *node, int64_t lanes)
     return lanes / (window[0] * q) > columns / q ? window[0] : lanes / q > columns / q ? 1 : 0;
 }
 
+/* Of the input's in a tile: with 20, which a kernel of one row has room for, Intel's compiler for GPUs
+ * aborts. */
+#define CHANNELS_MAX 12
+
 /* Tiles of the input's channels and of columns of taps: their sums stay in registers. */
 static void channel_tiles(const struct claret_device_desc *device, int64_t channels, const int64_t *kernel,
                           struct claret_params *params, int64_t *tile, int64_t *columns)
 {
-    int room = claret_vector_tile(device);
-    *tile = claret_param(params, "CT", claret_vector_split(channels, room / (int)kernel[0]));
+    int room = claret_vector_tile(device), most = room / (int)kernel[0];
+    *tile =
+        claret_param(params, "CT", claret_vector_split(channels, most < CHANNELS_MAX ? most : CHANNELS_MAX));
     *columns = claret_param(params, "ST", *tile * kernel[0] * kernel[1] <= room ? kernel[1] : 1);
 }
 

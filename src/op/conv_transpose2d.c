@@ -151,47 +151,52 @@ static void bias_dw_emit(struct claret_emit *emit, const struct claret_node *nod
     claret_update_emit_sum(emit, node, 1, 0, sums, channels, 0, parts);
 }
 
-/* Pixels of an item: as many as a near cache holds, for it goes over them channel by channel. */
-static int64_t chunk_of(int64_t channels)
+/* How the pixels of images are split: in chunks that a near cache holds, for an item goes over them channel
+ * by channel. */
+struct chunks {
+    int64_t channels, count, pixels, chunks; /* count: of all images' pixels; pixels: of a chunk */
+};
+
+static struct chunks split_pixels(const struct claret_tensor *images)
 {
-    return NEAR_FLOATS / channels > LEAST_PART ? NEAR_FLOATS / channels : LEAST_PART;
+    struct chunks split = {.channels = images->shape.dim[1]};
+    int64_t most = NEAR_FLOATS / split.channels;
+    split.count = claret_shape_count(&images->shape) / split.channels;
+    split.pixels = most > LEAST_PART ? most : LEAST_PART;
+    split.chunks = (split.count + split.pixels - 1) / split.pixels;
+    return split;
 }
 
-/* The launch over images in NHWC, in chunks: their number. */
-static int64_t emit_vectors(struct claret_emit *emit, const char *what, const char *entry,
-                            const int tensors[3], const struct claret_tensor *images)
+/* The launch over images in NHWC, chunk by chunk. */
+static void emit_vectors(struct claret_emit *emit, const char *what, const char *entry, const int tensors[3],
+                         const struct chunks *split)
 {
-    int64_t channels = images->shape.dim[1], count = claret_shape_count(&images->shape) / channels;
-    int64_t chunk = chunk_of(channels), chunks = (count + chunk - 1) / chunk;
     struct claret_kernel_call *call = claret_emit_kernel(emit, what, "conv_transpose2d", entry);
-    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), channels));
+    claret_kernel_define(call, "LANES", claret_vector_lanes(claret_emit_device(emit), split->channels));
     for (int i = 0; i < 3; i++)
         if (tensors[i] >= 0)
             claret_kernel_tensor(call, tensors[i], 0);
-    claret_kernel_int(call, channels);
-    claret_kernel_int(call, count);
-    claret_kernel_int(call, chunk);
-    claret_kernel_range(call, chunks, 1);
-    claret_emit_cost(emit, (double)(count * channels),
-                     (tensors[2] < 0 ? 4.0 : 8.0) * (double)(count * channels));
-    return chunks;
+    claret_kernel_int(call, split->channels);
+    claret_kernel_int(call, split->count);
+    claret_kernel_int(call, split->pixels);
+    claret_kernel_range(call, split->chunks, 1);
+    double count = (double)(split->count * split->channels);
+    claret_emit_cost(emit, count, (tensors[2] < 0 ? 4.0 : 8.0) * count);
 }
 
 static void bias_channels_emit(struct claret_emit *emit, const struct claret_node *node)
 {
     const int tensors[3] = {node->in[0], node->in[1], node->out[0]};
-    emit_vectors(emit, "bias", "channel_bias_vectors", tensors, claret_emit_tensor(emit, node->out[0]));
+    struct chunks split = split_pixels(claret_emit_tensor(emit, node->out[0]));
+    emit_vectors(emit, "bias", "channel_bias_vectors", tensors, &split);
 }
 
 static void bias_dw_channels_emit(struct claret_emit *emit, const struct claret_node *node)
 {
-    const struct claret_tensor *dy = claret_emit_tensor(emit, node->in[0]);
-    int64_t channels = dy->shape.dim[1], chunk = chunk_of(channels);
-    int64_t parts = (claret_shape_count(&dy->shape) / channels + chunk - 1) / chunk;
-    int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, parts * channels);
-    emit_vectors(emit, "sums", "channel_sums_vectors", (int[]){node->in[0], sums, -1},
-                 claret_emit_tensor(emit, node->in[0]));
-    claret_update_emit_sum(emit, node, 1, 0, sums, channels, 0, parts);
+    struct chunks split = split_pixels(claret_emit_tensor(emit, node->in[0]));
+    int sums = claret_emit_temp(emit, CLARET_DTYPE_F32, split.chunks * split.channels);
+    emit_vectors(emit, "sums", "channel_sums_vectors", (int[]){node->in[0], sums, -1}, &split);
+    claret_update_emit_sum(emit, node, 1, 0, sums, split.channels, 0, split.chunks);
 }
 
 static const struct claret_solver bias_channels = {.name = "channels",

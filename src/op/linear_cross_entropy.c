@@ -276,13 +276,11 @@ static void panels_emit(struct claret_emit *emit, const struct claret_node *node
 
 static bool panels_applicable(const struct claret_problem *problem, char reason[128])
 {
-    int room = claret_vector_tile(problem->device);
     int64_t ft = claret_param(problem->params, "FT", PANEL_VECTORS);
     int64_t tile = claret_param(problem->params, "OT", 1),
             images = claret_param(problem->params, "IMAGES", 1);
     return backward_applicable(problem, reason) &&
-           claret_vector_tile_fits(problem->device, (int)(tile > images ? tile : images), (int)ft, reason) &&
-           ft <= room;
+           claret_vector_tile_fits(problem->device, (int)(tile > images ? tile : images), (int)ft, reason);
 }
 
 /* With few outputs one reading of the images for both gradients is worth more. */

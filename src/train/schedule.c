@@ -97,10 +97,16 @@ enum claret_status claret_schedule_init(const struct claret_options *options,
     return check(schedule);
 }
 
+/* Steps of an epoch on so many images. */
+static size_t epoch_steps(const struct claret_options *options, size_t images)
+{
+    size_t batch = (size_t)options->batch_size;
+    return (images + batch - 1) / batch;
+}
+
 size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images)
 {
-    size_t batch = (size_t)options->batch_size, together = (size_t)options->accumulate;
-    size_t epoch = (images + batch - 1) / batch;
+    size_t together = (size_t)options->accumulate, epoch = epoch_steps(options, images);
     if (!epoch)
         return 0;
     return steps / epoch * ((epoch + together - 1) / together) + (steps % epoch + together - 1) / together;
@@ -108,7 +114,7 @@ size_t claret_schedule_updates(const struct claret_options *options, size_t step
 
 size_t claret_schedule_epoch(const struct claret_options *options, size_t steps, size_t images)
 {
-    size_t batch = (size_t)options->batch_size, epoch = (images + batch - 1) / batch;
+    size_t epoch = epoch_steps(options, images);
     return epoch ? (steps + epoch - 1) / epoch : 0;
 }
 
@@ -116,7 +122,7 @@ enum claret_status claret_schedule_fits(const struct claret_options *options, si
 {
     struct claret_schedule schedule;
     CLARET_TRY(claret_schedule_init(options, &schedule));
-    int64_t steps = ((int64_t)images + options->batch_size - 1) / options->batch_size * options->epochs;
+    int64_t steps = (int64_t)epoch_steps(options, images) * options->epochs;
     if (options->max_steps && options->max_steps < steps)
         steps = options->max_steps;
     int64_t updates = (int64_t)claret_schedule_updates(options, (size_t)steps, images);
