@@ -155,10 +155,7 @@ __kernel void activation(CONST_TENSOR(float, x), TENSOR(float, y), int count)
     const int first = (int)get_global_id(0) * ELEMENTS;
     for (int i = first; i < min(first + ELEMENTS, count); i += LANES) {
         const FLOATS result = value(LOAD(x + i));
-        if (i + LANES <= count)
-            STORE_FLOATS(result, y + i);
-        else
-            STORE_SOME(float, result, y + i, count - i);
+        STORE_UP_TO(result, y + i, count - i);
     }
 }
 
@@ -170,10 +167,7 @@ __kernel void activation_dx(CONST_TENSOR(float, v), CONST_TENSOR(float, dy), TEN
     const int first = (int)get_global_id(0) * ELEMENTS;
     for (int i = first; i < min(first + ELEMENTS, count); i += LANES) {
         const FLOATS at = LOAD(v + i), through = LOAD(dy + i), result = PASS(at, through);
-        if (i + LANES <= count)
-            STORE_FLOATS(result, dx + i);
-        else
-            STORE_SOME(float, result, dx + i, count - i);
+        STORE_UP_TO(result, dx + i, count - i);
     }
 }
 #endif

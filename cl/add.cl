@@ -21,10 +21,7 @@ __kernel void add_vectors(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
     const int first = (int)get_global_id(0) * ELEMENTS;
     for (int i = first; i < min(first + ELEMENTS, count); i += LANES) {
         const FLOATS sum = LOAD(a + i) + LOAD(b + i);
-        if (i + LANES <= count)
-            STORE_FLOATS(sum, y + i);
-        else
-            STORE_SOME(float, sum, y + i, count - i);
+        STORE_UP_TO(sum, y + i, count - i);
     }
 }
 #endif

@@ -76,10 +76,7 @@ void put(FLOATS value, __global float *to, int left)
 #if RELU
     value = isless(value, (FLOATS)0.0f) ? (FLOATS)0.0f : value;
 #endif
-    if (left >= LANES)
-        STORE_FLOATS(value, to);
-    else
-        STORE_SOME(float, value, to, left);
+    STORE_UP_TO(value, to, left);
 }
 
 __kernel void conv2d_depthwise(CONST_TENSOR(float, x), CONST_TENSOR(float, mask), CONST_TENSOR(float, panels),

@@ -97,9 +97,6 @@ __kernel void gemm_packed(CONST_TENSOR(float, a), CONST_TENSOR(float, b), TENSOR
                 value += beta * LOAD(old);
             }
 #endif
-            if (left >= LANES)
-                STORE_FLOATS(value, to);
-            else
-                STORE_SOME(float, value, to, left);
+            STORE_UP_TO(value, to, left);
         }
 }
