@@ -270,6 +270,10 @@ CLARET_API enum claret_status claret_network_describe_json(const struct claret_n
                                                            int batch_size, const char *freeze, char **text);
 /* The index-th name of the zoo, NULL past the last. */
 CLARET_API const char *claret_network_zoo(size_t index);
+/* Whether the options that name layers or tensors (`freeze`, `lr-for`, `reset`) find them in the network.
+ * CLARET_INVALID, with the nearest name. A session's making asks it too. */
+CLARET_API enum claret_status claret_options_fit(const struct claret_options *options,
+                                                 const struct claret_network *network);
 
 CLARET_API void claret_text_free(char *text);
 

@@ -49,18 +49,56 @@ static void print_advice(const struct claret_devices *devices)
         cli_note("\n%s", paragraph);
 }
 
+/* *devices is to be destroyed, whatever comes of it. */
+static enum claret_status look_for_device(const struct cli_args *args, struct claret_devices **devices,
+                                          size_t *index, const char **note)
+{
+    enum claret_status status = claret_options_devices(args->options, devices);
+
+    if (status != CLARET_OK)
+        return status;
+    return claret_devices_choose(*devices, claret_options_get(args->options, "device"),
+                                 claret_options_get(args->options, "platform"), index, note);
+}
+
+static int refuse_device(const struct cli_args *args, const struct claret_devices *devices,
+                         enum claret_status status)
+{
+    const char *ours = claret_options_get(args->options, "device"), *environment = getenv("CLARET_DEVICE");
+    int code = cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
+
+    if (!args->value[CLI_DEVICE] && ours[0] && environment && strcmp(ours, environment) == 0)
+        cli_error("the device is what CLARET_DEVICE in the environment says");
+    if (code == CLI_NO_DEVICE && devices)
+        print_advice(devices);
+    return code;
+}
+
+int cli_check_device(const struct cli_args *args)
+{
+    struct claret_devices *devices = NULL;
+    const char *note;
+    size_t index;
+    int code = CLI_DONE;
+
+    if (!claret_options_get(args->options, "device")[0] && !claret_options_get(args->options, "platform")[0])
+        return CLI_DONE;
+    enum claret_status status = look_for_device(args, &devices, &index, &note);
+    if (status != CLARET_OK && status != CLARET_NO_DEVICE)
+        code = refuse_device(args, devices, status);
+    claret_devices_destroy(devices);
+    return code;
+}
+
 /* Says which device it will be before anything is compiled for it, which may take a while. */
 static int choose_device(const struct cli_args *args)
 {
     struct claret_devices *devices = NULL;
-    const char *device = claret_options_get(args->options, "device"), *note = "";
+    const char *note = "";
     size_t index = 0;
     int code = CLI_DONE;
 
-    if (claret_options_devices(args->options, &devices) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
-    enum claret_status status =
-        claret_devices_choose(devices, device, claret_options_get(args->options, "platform"), &index, &note);
+    enum claret_status status = look_for_device(args, &devices, &index, &note);
     if (status == CLARET_OK) {
         cli_note("device %zu (%s): %s, %s, driver %s", index,
                  claret_devices_text(devices, index, CLARET_DEVICE_ID),
@@ -70,11 +108,7 @@ static int choose_device(const struct cli_args *args)
         if (note && note[0])
             cli_note("%s", note);
     } else {
-        code = cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
-        if (device[0] && !args->value[CLI_DEVICE])
-            cli_error("the device is what CLARET_DEVICE in the environment says");
-        if (code == CLI_NO_DEVICE)
-            print_advice(devices);
+        code = refuse_device(args, devices, status);
     }
     claret_devices_destroy(devices);
     return code;
