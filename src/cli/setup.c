@@ -33,9 +33,25 @@ long long cli_number(const struct cli_args *args, const char *key)
     return strtoll(claret_options_get(args->options, key), NULL, 10);
 }
 
+/* What `needs` of flags.h cannot tell: the flags that have no effect on data of that kind. Data that are not
+ * found are told of where they are opened. */
+static bool flags_fit_data(const struct cli_args *args)
+{
+    const char *data = claret_options_get(args->options, "data"), *kind;
+    int in_files;
+
+    if (!args->value[CLI_SKIP_UNREADABLE] || claret_dataset_recognise(data, &kind, &in_files) != CLARET_OK ||
+        in_files)
+        return true;
+    cli_error("--skip-unreadable has no effect on %s, which is in %s: it is for image folders", kind, data);
+    return false;
+}
+
 int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset)
 {
+    if (!flags_fit_data(args))
+        return CLI_USAGE;
     enum claret_status status = claret_dataset_load(args->options, network, split, dataset);
 
     return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));

@@ -181,7 +181,8 @@ class Effects(harness.Case):
                             ("--best-by loss", "without --val-every$"), ("--checkpoint-keep 3", "without --checkpoint-every$"),
                             ("--overwrite", "without --out$"), ("--dampening 0.1 --momentum 0.0", "without --momentum$"),
                             ("--no-decay-norm-bias", "without --weight-decay or --optimizer adamw$"),
-                            ("--tuning x --no-tuning", "with --no-tuning$"), ("--preview-augment x --json", "with --preview-augment$")):
+                            ("--tuning x --no-tuning", "with --no-tuning$"), ("--preview-augment x --json", "with --preview-augment$"),
+                            ("--skip-unreadable", "with --data shapes$")):
             flag = words.split()[2] if "preview" in words else words.split()[0]
             self.refused("train", "--data", "shapes", *words.split(), code=2, says=f"(?m)^claret: {flag} has no effect {says}")
         for flag in ("--device=gpu", "--no-fuse", "--max-memory=1G"):
