@@ -182,6 +182,10 @@ CLARET_API enum claret_status claret_dataset_open(const char *path, enum claret_
 CLARET_API enum claret_status claret_dataset_load(const struct claret_options *options,
                                                   const struct claret_network *network,
                                                   enum claret_split split, struct claret_dataset **dataset);
+/* Of what kind the set is that claret_dataset_load() would find at `path` (the option `data`): "CIFAR-10",
+ * "image folders"; *in_files: whether its images are read from files of their own each time. Reads none of
+ * it. */
+CLARET_API enum claret_status claret_dataset_recognise(const char *path, const char **kind, int *in_files);
 /* A set of one black image that fits the network, normalised as the options say: to make a session with for
  * images that come one by one (claret_session_predict()). */
 CLARET_API enum claret_status claret_dataset_stand_in(const struct claret_options *options,
@@ -270,6 +274,10 @@ CLARET_API enum claret_status claret_network_describe_json(const struct claret_n
                                                            int batch_size, const char *freeze, char **text);
 /* The index-th name of the zoo, NULL past the last. */
 CLARET_API const char *claret_network_zoo(size_t index);
+/* Whether the options that name layers or tensors (`freeze`, `lr-for`, `reset`) find them in the network.
+ * CLARET_INVALID, with the nearest name. A session's making asks it too. */
+CLARET_API enum claret_status claret_options_fit(const struct claret_options *options,
+                                                 const struct claret_network *network);
 
 CLARET_API void claret_text_free(char *text);
 

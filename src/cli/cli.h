@@ -27,6 +27,9 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
  * in the training, by the file where it is a checkpoint, else by the config.ini beside it. */
 int cli_open_trained(enum cli_command_id command, const struct cli_args *args,
                      struct claret_network **network);
+/* CLI_USAGE, said: what --device and --platform say is none or several. That there is no usable device at all
+ * is no mistake of the command line: cli_open_session() tells it. */
+int cli_check_device(const struct cli_args *args);
 /* Chooses the device, says which, and makes a session there. */
 int cli_open_session(const struct cli_args *args, const struct claret_network *network,
                      const struct claret_dataset *dataset, int training, struct claret_session **session);

@@ -97,7 +97,9 @@ int cli_eval(const struct cli_args *args)
         cli_error("claret eval needs --weights FILE");
         return CLI_USAGE;
     }
-    code = cli_open_trained(CLI_EVAL, args, &network);
+    code = cli_check_device(args);
+    if (code == CLI_DONE)
+        code = cli_open_trained(CLI_EVAL, args, &network);
     if (code == CLI_DONE)
         code = cli_open_data(args, network, CLARET_TEST, &dataset);
     if (code == CLI_DONE)

@@ -49,7 +49,7 @@ enum cli_group {
 /* X(id, name, letter or 0, argument or NULL, the option's key in the library or NULL, commands, group, what
  * it has no effect without or NULL, help). That (usage.c) is other options that have to be set, all those
  * with a space between, one of those with '|' between: "out", "!resume" (not set), "lr-schedule=step,plateau"
- * (has one of these values). */
+ * (has one of these values), "!data=shapes" (has none of these). */
 #define CLI_FLAG_LIST(X)                                                                                     \
     X(MODEL, "model", 0, "NAME|FILE", "model", TEP, DATA, NULL,                                              \
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
@@ -66,7 +66,7 @@ enum cli_group {
     X(VAL_FRACTION, "val-fraction", 0, "X", "val-fraction", TE, DATA, NULL,                                  \
       "test on this share of each class's training images, held out of training, instead of on the test "    \
       "images; the same ones with every seed; 0: none")                                                      \
-    X(SKIP_UNREADABLE, "skip-unreadable", 0, NULL, "skip-unreadable", TE, DATA, NULL,                        \
+    X(SKIP_UNREADABLE, "skip-unreadable", 0, NULL, "skip-unreadable", TE, DATA, "!data=shapes",              \
       "folders of images: read every file before the start and leave out those that cannot be read, with a " \
       "list of them, instead of refusing them")                                                              \
     X(COARSE_LABELS, "coarse-labels", 0, NULL, "coarse-labels", TE, DATA, NULL,                              \

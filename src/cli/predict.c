@@ -382,6 +382,8 @@ int cli_predict(const struct cli_args *args)
     int code = check_usage(&predicting);
 
     if (code == CLI_DONE)
+        code = cli_check_device(args);
+    if (code == CLI_DONE)
         code = prepare(&predicting);
     if (code == CLI_DONE)
         code = predict(&predicting);

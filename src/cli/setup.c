@@ -33,9 +33,25 @@ long long cli_number(const struct cli_args *args, const char *key)
     return strtoll(claret_options_get(args->options, key), NULL, 10);
 }
 
+/* What `needs` of flags.h cannot tell: the flags that have no effect on data of that kind. Data that are not
+ * found are told of where they are opened. */
+static bool flags_fit_data(const struct cli_args *args)
+{
+    const char *data = claret_options_get(args->options, "data"), *kind;
+    int in_files;
+
+    if (!args->value[CLI_SKIP_UNREADABLE] || claret_dataset_recognise(data, &kind, &in_files) != CLARET_OK ||
+        in_files)
+        return true;
+    cli_error("--skip-unreadable has no effect on %s, which is in %s: it is for image folders", kind, data);
+    return false;
+}
+
 int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset)
 {
+    if (!flags_fit_data(args))
+        return CLI_USAGE;
     enum claret_status status = claret_dataset_load(args->options, network, split, dataset);
 
     return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
@@ -49,18 +65,56 @@ static void print_advice(const struct claret_devices *devices)
         cli_note("\n%s", paragraph);
 }
 
+/* *devices is to be destroyed, whatever comes of it. */
+static enum claret_status look_for_device(const struct cli_args *args, struct claret_devices **devices,
+                                          size_t *index, const char **note)
+{
+    enum claret_status status = claret_options_devices(args->options, devices);
+
+    if (status != CLARET_OK)
+        return status;
+    return claret_devices_choose(*devices, claret_options_get(args->options, "device"),
+                                 claret_options_get(args->options, "platform"), index, note);
+}
+
+static int refuse_device(const struct cli_args *args, const struct claret_devices *devices,
+                         enum claret_status status)
+{
+    const char *ours = claret_options_get(args->options, "device"), *environment = getenv("CLARET_DEVICE");
+    int code = cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
+
+    if (!args->value[CLI_DEVICE] && ours[0] && environment && strcmp(ours, environment) == 0)
+        cli_error("the device is what CLARET_DEVICE in the environment says");
+    if (code == CLI_NO_DEVICE && devices)
+        print_advice(devices);
+    return code;
+}
+
+int cli_check_device(const struct cli_args *args)
+{
+    struct claret_devices *devices = NULL;
+    const char *note;
+    size_t index;
+    int code = CLI_DONE;
+
+    if (!claret_options_get(args->options, "device")[0] && !claret_options_get(args->options, "platform")[0])
+        return CLI_DONE;
+    enum claret_status status = look_for_device(args, &devices, &index, &note);
+    if (status != CLARET_OK && status != CLARET_NO_DEVICE)
+        code = refuse_device(args, devices, status);
+    claret_devices_destroy(devices);
+    return code;
+}
+
 /* Says which device it will be before anything is compiled for it, which may take a while. */
 static int choose_device(const struct cli_args *args)
 {
     struct claret_devices *devices = NULL;
-    const char *device = claret_options_get(args->options, "device"), *note = "";
+    const char *note = "";
     size_t index = 0;
     int code = CLI_DONE;
 
-    if (claret_options_devices(args->options, &devices) != CLARET_OK)
-        return cli_failed(CLI_FAILED);
-    enum claret_status status =
-        claret_devices_choose(devices, device, claret_options_get(args->options, "platform"), &index, &note);
+    enum claret_status status = look_for_device(args, &devices, &index, &note);
     if (status == CLARET_OK) {
         cli_note("device %zu (%s): %s, %s, driver %s", index,
                  claret_devices_text(devices, index, CLARET_DEVICE_ID),
@@ -70,11 +124,7 @@ static int choose_device(const struct cli_args *args)
         if (note && note[0])
             cli_note("%s", note);
     } else {
-        code = cli_failed(status == CLARET_NOT_FOUND ? CLI_USAGE : cli_exit_code(status));
-        if (device[0] && !args->value[CLI_DEVICE])
-            cli_error("the device is what CLARET_DEVICE in the environment says");
-        if (code == CLI_NO_DEVICE)
-            print_advice(devices);
+        code = refuse_device(args, devices, status);
     }
     claret_devices_destroy(devices);
     return code;

@@ -12,6 +12,9 @@ static int print_plan(const struct cli_args *args, const struct claret_network *
     int shape[3], classes = 0, code;
     const int32_t label = 0;
 
+    enum claret_status status = claret_options_fit(args->options, network);
+    if (status != CLARET_OK)
+        return cli_failed(cli_exit_code(status));
     claret_network_shape(network, shape, &classes);
     void *image = calloc((size_t)shape[0] * (size_t)shape[1], (size_t)shape[2]); /* (C, H, W) */
     if (!image) {
@@ -63,9 +66,12 @@ int cli_show(const struct cli_args *args)
             cli_error("  %s", claret_network_zoo(i));
         return CLI_USAGE;
     }
+    int code = cli_plan_wanted(args) ? cli_check_device(args) : CLI_DONE;
+    if (code != CLI_DONE)
+        return code;
     if (claret_network_load(args->operand, &network) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    int code = cli_plan_wanted(args) ? print_plan(args, network) : describe(args, network);
+    code = cli_plan_wanted(args) ? print_plan(args, network) : describe(args, network);
     claret_network_destroy(network);
     return code;
 }

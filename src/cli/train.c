@@ -115,23 +115,33 @@ static int resume(struct training *training)
     return CLI_DONE;
 }
 
+/* The network; and what can be said of the command line by it and before it. */
+static int open_network(const struct cli_args *args, struct claret_network **network)
+{
+    int code = normalize_is_right(args) ? cli_check_device(args) : CLI_USAGE;
+
+    if (code != CLI_DONE)
+        return code;
+    enum claret_status status =
+        args->checkpoint ? claret_checkpoint_network(args->checkpoint, network)
+                         : claret_network_load(claret_options_get(args->options, "model"), network);
+    if (status != CLARET_OK)
+        return cli_failed(CLI_FAILED);
+    status = claret_options_fit(args->options, *network);
+    return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
+}
+
 /* Everything that can be wrong is found before the run's folder is made. */
 static int prepare(struct training *training)
 {
     const struct cli_args *args = training->args;
     bool dump = cli_plan_wanted(args);
 
-    if (!normalize_is_right(args))
-        return CLI_USAGE;
     training->epochs = cli_number(args, "epochs");
     training->batch = cli_number(args, "batch-size");
-    enum claret_status status =
-        args->checkpoint
-            ? claret_checkpoint_network(args->checkpoint, &training->network)
-            : claret_network_load(claret_options_get(args->options, "model"), &training->network);
-    if (status != CLARET_OK)
-        return cli_failed(CLI_FAILED);
-    int code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
+    int code = open_network(args, &training->network);
+    if (code == CLI_DONE)
+        code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
     if (code != CLI_DONE)
         return code;
     size_t count = claret_dataset_count(training->train);

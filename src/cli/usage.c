@@ -22,11 +22,11 @@ static void add(char *text, const char *format, ...)
 
 /* ---- flags without effect ----------------------------------------------------------------------- */
 
-/* A condition of a flag's `needs`: "out", "!resume", "lr-schedule=step,plateau". */
+/* A condition of a flag's `needs`: "out", "!resume", "lr-schedule=step,plateau", "!data=shapes". */
 struct condition {
     char name[64];
     char values[ROOM]; /* "": any that is set */
-    bool absent;       /* it must not be set */
+    bool absent;       /* it must not be set, or have none of the values */
 };
 
 /* The one that *at begins with, which goes on behind it. */
@@ -79,7 +79,7 @@ static bool holds(const struct cli_args *args, const struct condition *condition
     const char *value = value_of(args, condition->name);
 
     if (condition->values[0])
-        return value && is_one_of(value, condition->values);
+        return (value && is_one_of(value, condition->values)) != condition->absent;
     return is_set(value) != condition->absent;
 }
 
@@ -102,7 +102,8 @@ static void explain(const struct cli_args *args, const char *from, char why[ROOM
     struct condition first = read_condition(&at);
 
     if (first.absent) {
-        add(why, "with --%s", first.name);
+        add(why, "with --%s%s", first.name, first.values[0] ? " " : "");
+        add_values(why, first.values);
     } else if (*at != '|' && first.values[0]) {
         add(why, "with --%s %s: give --%s ", first.name, value_of(args, first.name), first.name);
         add_values(why, first.values);

@@ -123,30 +123,66 @@ static enum claret_status several(const char *path, char *const places[SOURCES])
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static enum claret_status open_folder(const struct claret_data_request *request,
-                                      struct claret_dataset **dataset)
+/* *place, malloc'ed, is where it is. */
+static enum claret_status recognise(const char *path, const struct claret_source **source, char **place)
 {
     char *places[SOURCES] = {NULL};
     enum claret_status status = CLARET_OK;
     size_t found = 0, which = 0;
 
     for (size_t i = 0; i < SOURCES && status == CLARET_OK; i++) {
-        status = sources[i]->find(request->path, &places[i]);
+        status = sources[i]->find(path, &places[i]);
         if (places[i]) {
             found++;
             which = i;
         }
     }
-    if (status == CLARET_OK && found == 1 && request->coarse && sources[which] != &claret_source_cifar100)
-        status = claret_fail(CLARET_INVALID, "--coarse-labels are CIFAR-100's; in %s is %s", request->path,
-                             sources[which]->name);
-    else if (status == CLARET_OK && found == 1)
-        status = sources[which]->open(places[which], request, dataset);
-    else if (status == CLARET_OK)
-        status = found ? several(request->path, places) : not_found(request->path);
+    if (status == CLARET_OK && found == 1) {
+        *source = sources[which];
+        *place = places[which];
+        places[which] = NULL;
+    } else if (status == CLARET_OK) {
+        status = found ? several(path, places) : not_found(path);
+    }
     for (size_t i = 0; i < SOURCES; i++)
         free(places[i]);
     return status;
+}
+
+static enum claret_status open_folder(const struct claret_data_request *request,
+                                      struct claret_dataset **dataset)
+{
+    const struct claret_source *source;
+    enum claret_status status;
+    char *place;
+
+    CLARET_TRY(recognise(request->path, &source, &place));
+    if (request->coarse && source != &claret_source_cifar100)
+        status = claret_fail(CLARET_INVALID, "--coarse-labels are CIFAR-100's; in %s is %s", request->path,
+                             source->name);
+    else
+        status = source->open(place, request, dataset);
+    free(place);
+    return status;
+}
+
+enum claret_status claret_dataset_recognise(const char *path, const char **kind, int *in_files)
+{
+    const struct claret_source *source;
+    char *place;
+
+    claret_error_clear();
+    if (!path || !kind || !in_files)
+        return claret_fail(CLARET_INVALID, "claret_dataset_recognise: an argument is NULL");
+    *kind = "the built-in set";
+    *in_files = 0;
+    if (strcmp(path, "shapes") == 0)
+        return CLARET_OK;
+    CLARET_TRY(recognise(path, &source, &place));
+    free(place);
+    *kind = source->name;
+    *in_files = source == &claret_source_folder;
+    return CLARET_OK;
 }
 
 static enum claret_status open_any(const struct claret_data_request *request, struct claret_dataset **dataset)

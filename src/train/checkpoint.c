@@ -95,12 +95,12 @@ static json_t *validated_json(const struct claret_validated *state)
 
 static json_t *progress_json(const struct claret_progress *progress)
 {
-    return json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:I,s:I,s:b,s:o?}", "steps", (json_int_t)progress->steps,
+    return json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:I,s:I,s:f,s:b,s:o?}", "steps", (json_int_t)progress->steps,
                      "images", (json_int_t)progress->images, "updates", (json_int_t)progress->updates,
                      "seconds", progress->seconds, "epoch_seconds", progress->epoch_seconds, "epoch_loss",
                      progress->epoch_loss, "epoch_steps", (json_int_t)progress->epoch_steps, "epoch_images",
-                     (json_int_t)progress->epoch_images, "reset_loss", progress->reset_loss, "validated",
-                     validated_json(&progress->validated));
+                     (json_int_t)progress->epoch_images, "lr", progress->lr, "reset_loss",
+                     progress->reset_loss, "validated", validated_json(&progress->validated));
 }
 
 static enum claret_status make_note(struct claret_session *session, const struct claret_progress *progress,
@@ -418,6 +418,7 @@ static void set_progress(const struct claret_checkpoint *checkpoint, struct clar
         .epoch_loss = json_number_value(json_object_get(from, "epoch_loss")),
         .epoch_steps = size_at(from, "epoch_steps"),
         .epoch_images = size_at(from, "epoch_images"),
+        .lr = json_number_value(json_object_get(from, "lr")),
         .reset_loss = json_is_true(json_object_get(from, "reset_loss")),
         .train_images = size_at(checkpoint->root, "train_images"),
     };
@@ -444,6 +445,12 @@ static enum claret_status check_length(const struct claret_options *options,
         return claret_fail(CLARET_INVALID,
                            "--epochs %zu: the training that goes on stands in epoch %zu: give more",
                            (size_t)options->epochs, stands_in);
+    if (claret_schedule_lasting(options, steps, progress->train_images) != steps &&
+        claret_schedule_steps(options, progress->train_images) > steps)
+        return claret_fail(CLARET_INVALID,
+                           "--max-steps: the last update, at step %zu, is of fewer batches than --accumulate "
+                           "%zu, for the training ended there: it cannot go on from this checkpoint",
+                           steps, (size_t)options->accumulate);
     return CLARET_OK;
 }
 

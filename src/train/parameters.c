@@ -52,6 +52,28 @@ enum claret_status claret_session_list_weights(struct claret_session *session)
     return CLARET_OK;
 }
 
+static const char *saved_name(int index, const void *user)
+{
+    const struct claret_graph *graph = user;
+    return index < saved_count(graph) ? graph->tensors[saved_tensor(graph, index)].name : NULL;
+}
+
+enum claret_status claret_options_fit(const struct claret_options *options,
+                                      const struct claret_network *network)
+{
+    claret_error_clear();
+    if (!options || !network)
+        return claret_fail(CLARET_INVALID, "claret_options_fit: options and network must not be NULL");
+    /* Making a graph looks for the names of two of them. */
+    struct claret_graph_options wanted = {
+        .batch = 1, .freeze = options->freeze, .lr_for = options->lr_for, .lr = 1};
+    struct claret_graph *graph;
+    CLARET_TRY(claret_graph_create(network->spec, &wanted, &graph));
+    enum claret_status status = claret_pattern_check("--reset", options->reset, saved_name, graph);
+    claret_graph_destroy(graph);
+    return status;
+}
+
 /* On the device integers are int32, on the host floats. */
 static void convert(float *values, size_t count, bool to_device)
 {
@@ -299,7 +321,6 @@ enum claret_status claret_session_load(struct claret_session *session, const cha
 /* The option init's weights, but for what reset names. */
 static enum claret_status load_init(struct claret_session *session)
 {
-    CLARET_TRY(claret_pattern_check("--reset", session->options->reset, parameter_name, session));
     CLARET_TRY(initialise(session));
     enum claret_status status = load_part(session, session->options->init, session->options->reset);
     return status == CLARET_SHAPE ? name_remedy(session, true) : status;

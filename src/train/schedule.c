@@ -112,6 +112,18 @@ size_t claret_schedule_updates(const struct claret_options *options, size_t step
     return steps / epoch * ((epoch + together - 1) / together) + (steps % epoch + together - 1) / together;
 }
 
+size_t claret_schedule_steps(const struct claret_options *options, size_t images)
+{
+    size_t steps = epoch_steps(options, images) * (size_t)options->epochs;
+    return options->max_steps && (size_t)options->max_steps < steps ? (size_t)options->max_steps : steps;
+}
+
+size_t claret_schedule_lasting(const struct claret_options *options, size_t steps, size_t images)
+{
+    size_t epoch = epoch_steps(options, images);
+    return epoch ? steps - steps % epoch % (size_t)options->accumulate : steps;
+}
+
 size_t claret_schedule_epoch(const struct claret_options *options, size_t steps, size_t images)
 {
     size_t epoch = epoch_steps(options, images);
@@ -122,10 +134,8 @@ enum claret_status claret_schedule_fits(const struct claret_options *options, si
 {
     struct claret_schedule schedule;
     CLARET_TRY(claret_schedule_init(options, &schedule));
-    int64_t steps = (int64_t)epoch_steps(options, images) * options->epochs;
-    if (options->max_steps && options->max_steps < steps)
-        steps = options->max_steps;
-    int64_t updates = (int64_t)claret_schedule_updates(options, (size_t)steps, images);
+    size_t steps = claret_schedule_steps(options, images);
+    int64_t updates = (int64_t)claret_schedule_updates(options, steps, images);
     int64_t total = schedule.by_step ? updates : options->epochs;
     if (schedule.warmup > 0 && schedule.warmup >= total)
         return claret_fail(CLARET_INVALID,

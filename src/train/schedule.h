@@ -40,6 +40,11 @@ double claret_schedule_momentum(const struct claret_schedule *schedule, double o
                                 int64_t total);
 /* Updates in so many steps of a training on so many images: an epoch's last one may be of fewer batches. */
 size_t claret_schedule_updates(const struct claret_options *options, size_t steps, size_t images);
+/* Steps of a training on so many images. */
+size_t claret_schedule_steps(const struct claret_options *options, size_t images);
+/* Of so many steps those that a longer training has too: an update that the end made before its time, of
+ * fewer batches than --accumulate says, is not one of it. */
+size_t claret_schedule_lasting(const struct claret_options *options, size_t steps, size_t images);
 /* The epoch, from 1, that a training on so many images is in when it has done `steps`; 0 before the first. */
 size_t claret_schedule_epoch(const struct claret_options *options, size_t steps, size_t images);
 /* Whether a training with these options on so many images has room for its schedule. CLARET_INVALID. */

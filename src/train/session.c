@@ -111,6 +111,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
                                bool training)
 {
     struct claret_augment augment;
+    CLARET_TRY(claret_options_fit(session->options, session->network));
     CLARET_TRY(check_dataset(session->network, dataset, training));
     CLARET_TRY(claret_options_augment(session->options, &augment));
     CLARET_TRY(claret_criterion_init(session->options, dataset, training, &session->criterion));

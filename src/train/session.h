@@ -46,6 +46,7 @@ struct claret_progress {
     double seconds, epoch_seconds; /* spent, of them in this epoch */
     double epoch_loss;             /* sum of the windows read in this epoch */
     size_t epoch_steps, epoch_images;
+    double lr;           /* of the last step */
     bool reset_loss;     /* the next step begins a loss window */
     size_t train_images; /* of the set that it goes through */
     struct claret_validated validated;

@@ -59,6 +59,7 @@ struct training {
     struct claret_keeping keeping; /* checkpoints */
     struct claret_validation validation;
     size_t total, updates; /* steps and updates to do in all */
+    size_t lasting;        /* steps to a checkpoint at the end: from there a training can be longer */
     size_t begun;          /* images that were done before this call */
     double start, epoch_start, progress_at;
     bool saved;       /* the programs are in the cache */
@@ -163,6 +164,7 @@ static void keep(struct training *training, bool best)
     at.seconds = seconds_of(training);
     at.epoch_seconds = claret_clock() - training->epoch_start;
     at.reset_loss = training->session->reset_loss;
+    at.lr = training->session->lr;
     if (best)
         claret_keeping_best(&training->keeping, training->session, &at);
     else
@@ -221,21 +223,37 @@ static enum claret_status run_step(struct training *training, struct claret_batc
     training->at.epoch_images += (size_t)batch->count;
 
     bool whole = (batch->step + 1) % (size_t)session->options->log_every == 0;
-    bool end = batch->last || training->at.steps == training->total;
-    if (whole || end)
+    if (whole || batch->last)
         CLARET_TRY(log_loss(training, batch, whole));
-    if (end)
+    if (batch->last)
         CLARET_TRY(end_epoch(training, batch));
     show_progress(training, batch);
-    training->at.validated.due = end && claret_validation_due(&training->validation, batch->epoch + 1);
+    training->at.validated.due =
+        batch->last && claret_validation_due(&training->validation, batch->epoch + 1);
     if (training->at.validated.due && !session->stop)
         CLARET_TRY(validate(training));
-    training->keeping_due |= claret_keeping_due(&training->keeping, training->at.steps, training->total);
-    if (training->keeping_due && !session->gathered.steps) {
+    training->keeping_due |= claret_keeping_due(&training->keeping, training->at.steps, training->lasting);
+    if (training->keeping_due && !session->gathered.steps && training->at.steps <= training->lasting) {
+        struct claret_window window;
+        CLARET_TRY(
+            claret_session_window(session, &window)); /* nothing of a loss that is not finite is kept */
         keep(training, false);
         training->keeping_due = false;
     }
     return CLARET_OK;
+}
+
+/* Where --max-steps ends an epoch before its time. No checkpoint knows of it: one that goes on from the last,
+ * with more steps, has not ended here; one with no more comes here again. */
+static enum claret_status cut_epoch(struct training *training)
+{
+    size_t steps = claret_loader_steps_per_epoch(training->loader), last = training->at.steps - 1;
+    struct claret_batch batch = {.epoch = last / steps, .step = last % steps};
+    if (claret_validation_due(&training->validation, batch.epoch + 1) && !training->session->stop)
+        CLARET_TRY(validate(training));
+    if (!training->session->reset_loss)
+        CLARET_TRY(log_loss(training, &batch, false));
+    return end_epoch(training, &batch);
 }
 
 /* The loss tells of a step's beginning: what the last update made of the weights, no step has seen. */
@@ -267,7 +285,8 @@ static enum claret_status stop(struct training *training)
 {
     struct claret_window window;
     CLARET_TRY(claret_session_drain(training->session));
-    if (claret_keeping_wanted(&training->keeping, training->at.steps))
+    if (claret_keeping_wanted(&training->keeping, training->at.steps) &&
+        (training->at.steps <= training->lasting || !training->keeping.saved))
         keep(training, false);
     if (training->at.epoch_steps) {
         CLARET_TRY(read_window(training, &window));
@@ -291,6 +310,9 @@ static enum claret_status run_steps(struct training *training)
             CLARET_TRY(claret_loader_next(training->loader, &batch));
         if (!batch.slot) {
             CLARET_TRY(claret_session_drain(session));
+            enum claret_status cut = training->at.epoch_steps ? cut_epoch(training) : CLARET_OK;
+            if (cut != CLARET_OK)
+                return cut == CLARET_STOPPED ? stop(training) : cut;
             if (over && claret_keeping_due(&training->keeping, training->total, training->total) &&
                 claret_keeping_wanted(&training->keeping, training->at.steps))
                 keep(training, false);
@@ -329,6 +351,7 @@ static enum claret_status begin(struct training *training, const struct claret_d
                            "the training goes on with %zu images, and was begun with %zu: another data set",
                            dataset->count, before);
     training->at.train_images = dataset->count;
+    session->lr = training->at.lr;
     session->progress = (struct claret_progress){0}; /* a second training begins anew */
     CLARET_TRY(claret_validation_init(session->options, session->validation, &training->validation));
     return claret_keeping_init(session->options, training->run, &training->keeping);
@@ -378,6 +401,9 @@ enum claret_status claret_session_train(struct claret_session *session, const st
     }
     training.total = claret_loader_steps(training.loader);
     training.updates = claret_schedule_updates(options, training.total, dataset->count);
+    training.lasting = claret_schedule_lasting(options, training.total, dataset->count);
+    if (!training.lasting) /* it is too short for one */
+        training.lasting = training.total;
     session->reset_loss = !training.at.steps || training.at.reset_loss;
     status = run_steps(&training);
     if (status != CLARET_OK)

@@ -42,6 +42,18 @@ class Mnist(harness.Case):
         self.refused("train", "--coarse-labels", "-o", "run", code=2, says=["CIFAR-100's", "MNIST"])
         self.assertEqual(self.files("run"), [])
 
+    def test_skip_unreadable(self):
+        """Of no effect here; a file holds all options. Told before anything is read, and before the run that is there."""
+        self.net("1 6 6", 10)
+        self.write("own.ini", "[train]\nskip-unreadable = true\n")
+        self.run_claret("train", "--config", "own.ini", "--model", "my.net", "--epochs", "1", "-o", "run")
+        self.write("data/train-images-idx3-ubyte", b"no more")
+        for command in (("train", "--model", "my.net", "-o", "run"), ("train", "--model", "my.net", "--preview-augment", "x.png"),
+                        ("eval", "--model", "my.net", "--weights", "run/weights.safetensors")):
+            self.refused(*command, "--skip-unreadable", code=2,
+                         says=r"^claret: --skip-unreadable has no effect on MNIST, which is in \./data: it is for image folders$")
+        self.refused("train", "--data", "nowhere", "--skip-unreadable", code=1, says="no data set in nowhere")
+
 
 def png(width, height, pixel):
     """RGB; pixel(x, y) gives three bytes."""

@@ -106,6 +106,18 @@ class Choice(harness.Case):
         self.refused(*plan, code=2, says=["nosuch", "CLARET_DEVICE"], env={"CLARET_DEVICE": "nosuch"})
         self.refused(*harness.TRAIN, "--out", "here", "--device", "nosuch", code=2, says="nosuch")
         self.assertFalse(os.path.exists(self.path("here")))
+        # Before any file is looked for, and before the run that is there.
+        self.write("run/log.csv", "")
+        train = ("train", "--data", "nowhere", "--model", "./no.net", "-o", "run")
+        for command in (train, ("eval", "--weights", "none"), ("predict", "none.png", "--weights", "none"),
+                        ("show", "./no.net", "--explain")):
+            for words, says in ((("--device", "nosuch"), 'no device "nosuch"'), (("--platform", "nosuch"), 'no platform "nosuch"'),
+                                (("--device", "-"), 'several devices match "-"')):
+                result = self.refused(*command, *words, code=2, says=says, env=TWO)
+                self.assertEqual(result.err.count("claret: "), 1)
+        self.refused(*train, code=2, says="CLARET_DEVICE", env={"CLARET_DEVICE": "nosuch"})
+        self.write("own.ini", "[train]\ndevice = nosuch\n")
+        self.assertNotIn("CLARET_DEVICE", self.refused(*train, "--config", "own.ini", code=2, says="nosuch").err)
         # Both devices' names have it: the list of them is shown.
         result = self.refused(*plan, "--device", "-", code=2, says=["pthread", "basic", "0:0", "0:1"], env=TWO)
         self.assertEqual(result.err.count("claret: "), 1)

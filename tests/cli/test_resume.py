@@ -202,6 +202,39 @@ class Resume(harness.Case):
             self.assertEqual(file.read(), config)
         self.check(self.run_claret("train", "--resume", "run", "--epochs", "7"), "run", expected)
 
+    def test_raised(self):
+        """--max-steps cuts the third epoch, and is raised: as if it had never been there."""
+        for words in ([], ["--accumulate", "4", "--optimizer", "adam", "--checkpoint-every", "3"],
+                      ["--ema", "0.9", "--clip-norm", "0.5", "--lr-schedule", "step", "--lr-step", "60", "--lr-by", "step"],
+                      ["--lr", "0.3", "--lr-gamma", "0.5", "--lr-schedule", "plateau", "--lr-patience", "0", "--val-every", "1"]):
+            with self.subTest(words=words):
+                start = [*CONSTANT, "--epochs", "4", "--checkpoint-every", "1000", *words, "--overwrite"]
+                result = self.run_claret(*start, "-o", "whole")
+                expected = self.weights_line(result.out)[1], self.log("whole")
+                tests = self.rows("whole") if "plateau" in words else None
+                short = self.run_claret(*start, "-o", "run", "--max-steps", "297")
+                self.assertIn("Finished Training", short.out)
+                cut = self.weights_line(short.out)[1], self.log("run")
+                self.assertEqual(cut[1][-1].split(",")[:3], ["3", "47", "1188"])
+                if tests:
+                    self.assertEqual([row[1] for row in self.rows("run")], ["125", "250", "297"])
+                # As it was finished, then beyond in two ways.
+                self.check(self.run_claret("train", "--resume", "run"), "run", cut)
+                if tests:
+                    self.assertEqual([row[1] for row in self.rows("run")], ["125", "250", "297"])
+                self.run_claret("train", "--resume", "run", "--max-steps", "301")
+                self.check(self.run_claret("train", "--resume", "run", "--max-steps", "0"), "run", expected)
+                if tests:
+                    self.assertEqual(self.rows("run"), tests)
+
+    def test_too_short_to_raise(self):
+        """Less than one whole update: it can be ended again, not gone on with."""
+        words = [*TRAIN, "--accumulate", "8", "--max-steps", "3", "--checkpoint-every", "1000", "-o", "run"]
+        digest = self.weights_line(self.run_claret(*words).out)[1]
+        self.assertEqual(self.checkpoints("run"), ["checkpoint-00000003.safetensors"])
+        self.refused("train", "--resume", "run", "--max-steps", "4", code=2, says="step 3, is of fewer batches than --accumulate 8")
+        self.assertEqual(self.weights_line(self.run_claret("train", "--resume", "run").out)[1], digest)
+
     def test_every_seconds(self):
         self.run_claret(*TRAIN, "-o", "run", "--checkpoint-every", "100000s")
         self.assertEqual(self.checkpoints("run"), ["checkpoint-00000050.safetensors"])  # at the end alone

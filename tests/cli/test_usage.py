@@ -181,7 +181,8 @@ class Effects(harness.Case):
                             ("--best-by loss", "without --val-every$"), ("--checkpoint-keep 3", "without --checkpoint-every$"),
                             ("--overwrite", "without --out$"), ("--dampening 0.1 --momentum 0.0", "without --momentum$"),
                             ("--no-decay-norm-bias", "without --weight-decay or --optimizer adamw$"),
-                            ("--tuning x --no-tuning", "with --no-tuning$"), ("--preview-augment x --json", "with --preview-augment$")):
+                            ("--tuning x --no-tuning", "with --no-tuning$"), ("--preview-augment x --json", "with --preview-augment$"),
+                            ("--skip-unreadable", "with --data shapes$")):
             flag = words.split()[2] if "preview" in words else words.split()[0]
             self.refused("train", "--data", "shapes", *words.split(), code=2, says=f"(?m)^claret: {flag} has no effect {says}")
         for flag in ("--device=gpu", "--no-fuse", "--max-memory=1G"):
@@ -209,9 +210,15 @@ class Effects(harness.Case):
         """Before the folder that is there, and before files are looked for."""
         self.write("run/log.csv", "")
         for words, says in (("--optimizer adan", "'adan'"), ("--normalize much", "'much'"), ("--best-by loss", "no effect"),
-                            ("--model ./no.net --lr-by x", "--lr-by: 'x'"), ("--data shapes -b 20000", "10000 training images")):
+                            ("--model ./no.net --lr-by x", "--lr-by: 'x'"), ("--data shapes -b 20000", "10000 training images"),
+                            ("--freeze fd", "^claret: --freeze: 'fd' matches nothing of the network$"),
+                            ("--data nowhere --freeze *", "^claret: --freeze: '.' leaves nothing"),
+                            ("--data nowhere --lr-for fd=0.1", "^claret: --lr-for: 'fd' matches nothing"),
+                            ("--init none --reset fd", "^claret: --reset: 'fd' matches nothing"),
+                            ("--dump-plan --freeze fd", "^claret: --freeze: 'fd' matches nothing")):
             self.refused("train", "--data", "shapes", "-o", "run", *words.split(), code=2, says=says)
         self.refused("train", "--data", "shapes", "-o", "run", code=1, says="holds a run")
+        self.refused("show", "simplecnn", "--explain", "--freeze", "fd", code=2, says="^claret: --freeze: 'fd' matches nothing")
 
 
 class Show(harness.Case):
