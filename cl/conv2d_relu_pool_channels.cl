@@ -139,7 +139,9 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
 #pragma unroll
     for (int i = 0; i < S * R * CT; i++)
         total[i / (R * CT)][i / CT % R][i % CT] = 0.0f;
-    for (int n = chunk * CHUNK; n < min((chunk + 1) * CHUNK, N); n++)
+    for (int n = chunk * CHUNK; n < min((chunk + 1) * CHUNK, N); n++) {
+        /* Two short rows of each channel are more streams than a CPU foresees: they are asked for an image before. */
+        const ulong ahead = n + 1 < N ? (ulong)K * OH * OW : 0;
         for (int oy = 0; oy < OH; oy++)
             for (int span = 0; span < SPANS; span++) {
                 const int count = min(SPAN, OW - span * SPAN);
@@ -151,6 +153,8 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
                     const UINTS winner = TO_UINTS(LOAD_UCHARS(index + at));
                     const UINTS moved = winner << BYTE_SHIFT(t % 4);
                     d[t] = winner != NONE ? LOAD(dy + at) : (FLOATS)0.0f;
+                    PREFETCH(index + at + ahead);
+                    PREFETCH(dy + at + ahead);
                     packed[t / 4] = t % 4 == 0 ? AS_FLOATS(moved) : AS_FLOATS(AS_UINTS(packed[t / 4]) | moved);
                 }
                 transpose(d);
@@ -213,6 +217,7 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
                         total[s0 + i / (R * CT)][i / CT % R][i % CT] += acc[i / (R * CT)][i / CT % R][i % CT];
                 }
             }
+    }
     parts += (ulong)chunk * (K * C * R * S + K);
     for (int lane = 0; lane < min(LANES, K - k); lane++) {
         for (int i = 0; i < CT * R * S; i++) {
