@@ -173,6 +173,9 @@ __kernel void conv2d_relu_pool_dw_channels(CONST_TENSOR(float, xs), CONST_TENSOR
                     __global const float *row = xs + (((ulong)n * C + min(c0 + c, C - 1)) * HP + oy * PI * SH) * Q * WQ +
                                                 span * SPAN;
 #pragma unroll
+                    for (int i = 0; i < PI * SH * Q; i++)
+                        PREFETCH(row + i * WQ + (ahead ? (ulong)C * HP * Q * WQ : 0));
+#pragma unroll
                     for (int a = 0; a < TABLES; a++)
 #pragma unroll
                         for (int m = 0; m < SPAN / GROUP_PIXELS; m++)
