@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compiles kernels for NVIDIA, AMD and Intel GPUs with their offline compilers: no GPU is needed.
 
-    vendor_check.py LIST [--jobs N] [--report FILE] [--markdown FILE] [--llvm 15] [--require]
+    vendor_check.py LIST... [--jobs N] [--report FILE] [--markdown FILE] [--llvm 15] [--require]
 
 LIST has a line for each kernel in each specialisation that a run of the tests used:
     SOURCE ENTRY OPTIONS...        conv2d forward -cl-std=CL1.2 -DPAD=1
 (CLARET_TEST_KERNEL_LIST names the file that the tests append to.) Each program is compiled for one GPU of each
-vendor, and the first one of each kernel for more of them; of kernels made for CPUs a few are tried. Any warning is an error. The table on stdout shows
+vendor, and the first one of each kernel for more of them. Of a kernel's specialisations at most 24 of a list are tried, from all
+over it; of kernels made for CPUs, two. Any warning is an error. The table on stdout shows
 registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one,
 --markdown the table of kernels for GPUs. A spill in one of these is an error, and so is private memory in those that work on
 tiles (-DWM=): Intel's compiler counts spills as such. Blocks that only a tuner tries (-DRM=8, -DRN=8) may spill.
@@ -203,7 +204,8 @@ def on_trial(options):
     return "-DRM=8" in options or "-DRN=8" in options
 
 
-FOR_CPUS = 2  # programs of each kind of CPU kernel that are compiled: the large ones take a GPU's compiler minutes
+MOST = 24  # specialisations of a kernel that are compiled
+MOST_FOR_CPUS = 2  # of a CPU's kernel: the large ones take a GPU's compiler minutes
 
 
 def for_cpus(options):
@@ -211,15 +213,23 @@ def for_cpus(options):
     return any(option.startswith(("-DLANES=", "-DWQ=")) for option in options)
 
 
+def choose(programs):
+    """At most so many of each kind, spread evenly over the list."""
+    kinds = {}
+    for program, entries in programs.items():
+        most = MOST_FOR_CPUS if for_cpus(program[1]) else MOST
+        kinds.setdefault((program[0], tuple(sorted(entries)), most), []).append(program)
+    chosen = set()
+    for (_, _, most), alike in kinds.items():
+        chosen.update(alike if len(alike) <= most else
+                      (alike[i * (len(alike) - 1) // (most - 1)] for i in range(most)))
+    return {program: entries for program, entries in programs.items() if program in chosen}
+
+
 def compile_all(programs, tools, vendors, jobs):
-    seen, work, cpus = set(), [], {}
+    seen, work = set(), []
     for (source, options), entries in programs.items():
         new = not entries <= seen
-        if for_cpus(options):
-            kind = (source, tuple(sorted(entries)))
-            cpus[kind] = cpus.get(kind, 0) + 1
-            if cpus[kind] > FOR_CPUS:
-                continue
         seen |= entries
         for vendor in vendors:
             work.append((vendor, tools, ((source, options), entries, [FIRST[vendor]] + (MORE[vendor] if new else []))))
@@ -257,14 +267,18 @@ def markdown(rows, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("list")
+    parser.add_argument("list", nargs="+")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--report")
     parser.add_argument("--markdown")
     parser.add_argument("--llvm", default="15")
     parser.add_argument("--require", action="store_true")
     arguments = parser.parse_args()
-    programs = read_list(arguments.list)
+    lists = [read_list(path) for path in arguments.list]
+    programs = {}
+    for listed in lists:
+        for program, entries in choose(listed).items():
+            programs[program] = programs.get(program, set()) | entries
     tools, missing = find_tools(arguments.llvm)
     for vendor, packages in missing.items():
         print(f"{vendor}: left out, for its compiler is not there (packages {packages})")
@@ -280,7 +294,7 @@ def main():
     show(rows)
     for fault in faults:
         print(fault, file=sys.stderr)
-    print(f"{len(programs)} programs listed, {len(rows)} kernels compiled, {len(faults)} programs failed")
+    print(f"{sum(map(len, lists))} programs listed, {len(programs)} taken, {len(rows)} kernels compiled, {len(faults)} programs failed")
     return 1 if faults or not rows or (missing and arguments.require) else 0
 
 
