@@ -166,6 +166,19 @@ class Stdout(harness.Case):
             self.assertNotIn(f"Test loss: {said} ", plainly.out)
             self.assertNotIn("trained with", plainly.err)
 
+    def test_losses_applied_twice(self):
+        """A last layer that the loss has in itself trains, and is told of; under another loss it is right."""
+        for last, loss, told in (("softmax", "cross_entropy", True), ("sigmoid", "bce", True), ("sigmoid", "mse", False),
+                                 ("softmax", "mse", False), ("fc2 = linear out_features=10", "bce", False),
+                                 ("softmax\nflatten", "cross_entropy", True)):
+            self.write("last.net", f"input 3 32 32\nflatten\nfc = linear out_features=10\n{last}\n")
+            words = (*TRAIN, "--model", "./last.net", "--loss", loss, "--max-steps", "1", "-q")
+            said = self.run_claret(*words).err
+            op = last.split()[0]
+            self.assertEqual(said.splitlines(), [said.strip()] if told else [], (last, loss))
+            if told:
+                self.assertRegex(said, rf"^claret: warning: .* ends in {op} \({op}1\), which the loss {loss} applies itself")
+
     def test_losses_that_cannot_be(self):
         for args, says in ((("--loss", "hinge"), "cross_entropy"), (("--loss", "mse", "--label-smoothing", "0.1"), "mse"),
                            (("--label-smoothing", "2"), "0 to 1"), (("--class-weights", "1,2"), "10 classes"),
