@@ -97,6 +97,19 @@ char *cli_config_value(const char *path, const char *key)
     return looking.value;
 }
 
+static int take_kindly(void *user, const char *section, const char *key, const char *value)
+{
+    if (strcmp(section, "train") == 0)
+        claret_options_set(user, key, value);
+    return 1;
+}
+
+void cli_take_config(const char *path, struct claret_options *options)
+{
+    set_up_libinih();
+    ini_parse(path, take_kindly, options);
+}
+
 bool cli_read_config(const char *path, struct claret_options *options)
 {
     struct reading reading = {.path = path, .options = options, .ended = true};

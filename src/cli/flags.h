@@ -55,7 +55,7 @@ enum cli_group {
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
     X(WEIGHTS, "weights", 0, "FILE", NULL, EP, DATA, NULL,                                                   \
       "the safetensors file with the weights; has to be given. Where it is a checkpoint, or a config.ini "   \
-      "lies beside it, network, mean, std and loss are those of the training, unless flags say them")        \
+      "lies beside it, network, data, mean, std and loss are those of the training, unless flags say them")  \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA, NULL,                                                 \
       "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
       "x_train, "                                                                                            \
@@ -316,6 +316,9 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
 bool cli_check_usage(enum cli_command_id command, const struct cli_args *args);
 /* Options of the file's section [train]. False: it said what is wrong, and where. */
 bool cli_read_config(const char *path, struct claret_options *options);
+/* The same of what there is of it and is right, without a word of the rest: a file that lies there by itself.
+ */
+void cli_take_config(const char *path, struct claret_options *options);
 /* The value of a key in the file's section [train], malloc'ed; NULL: the file says nothing of it. */
 char *cli_config_value(const char *path, const char *key);
 /* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given

@@ -539,6 +539,31 @@ class Trained(harness.Case):
         self.assertNotIn("trained with", alone.err)
         self.assertIn(said, self.run_claret(*words, "alone.safetensors", "--model", "other.net", *normal).out)
 
+    def test_data_of_the_training(self):
+        trained = self.run_claret(*TRAIN, "--val-fraction", "0.1", "--val-every", "1", "-o", "run")
+        self.assertRegex(trained.out, r"Test loss: .*/100\)")
+        for name, where in (("weights", "config.ini"), ("best", "best.safetensors")):
+            words = ("eval", "--limit-test", "100", "--weights", f"run/{name}.safetensors")
+            by_itself = self.run_claret(*words)
+            self.assertIn(f"trained with --data shapes, as run/{where} says", by_itself.err)
+            # The test images, which the training left alone: and that is said. By the flag they are the training's.
+            self.assertIn("trained with --val-fraction 0.1", by_itself.err)
+            self.assertEqual(by_itself.out.split("Speed")[0],
+                             self.run_claret(*words, "--val-fraction", "0").out.split("Speed")[0])
+            held_out = self.run_claret(*words, "--val-fraction", "0.1")
+            self.assertNotIn("held out", held_out.err)
+            self.assertIn(re.search(r"Test loss: .*", trained.out).group(), held_out.out)
+            for flag in ("--data", "--data-path"):  # wins
+                self.refused(*words, flag, "elsewhere", code=1, says="no data set in elsewhere: there is no such folder")
+        # Data that have gone are told of with where they were said.
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            text = file.read()
+        self.write("run/config.ini", text.replace("data = shapes", "data = gone"))
+        self.refused("eval", "--weights", "run/weights.safetensors", code=1,
+                     says=["trained with --data gone, as run/config.ini says", "no data set in gone"])
+        self.write("run/config.ini", "nonsense\n" + text.replace("loss = cross_entropy", "loss = none"))
+        self.run_claret("eval", "--data", "shapes", "--limit-test", "100", "--weights", "run/weights.safetensors")
+
     def test_other_data(self):
         self.write("three.net", "input 3 32 32\nflatten\nlinear out_features=3\n")
         self.write("grey.net", "input 1 32 32\nflatten\nlinear out_features=10\n")
