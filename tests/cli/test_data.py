@@ -129,6 +129,27 @@ class Folders(FolderCase):
         self.assertIn("epoch 1 of 3: loss", result.err)
         self.assertIn(" 59 images", result.err)
 
+    def test_other_endings(self):
+        """What ImageFolder would take and claret does not read is not lost without a word, -q or not."""
+        for name in ("red/1.webp", "red/2.WEBP", "green/3.bmp", "green/a.tiff", "blue/Thumbs.db", "blue/README"):
+            self.write("data/train/" + name, b"")
+        said = ("data/train: 6 files are left out, as only .png, .jpg and .jpeg are read: 1 .db, 1 .bmp, 1 .tiff, 2 .webp, "
+                "1 with others or none (such as data/train/blue/README)")
+        result = self.run_claret(*self.TRAIN, "-q", "-o", "quiet")
+        self.assertEqual(result.err, f"claret: warning: ./{said}\n".replace("data/train/blue", "./data/train/blue"))
+        for name in ("red/1.webp", "red/2.WEBP", "green/3.bmp", "green/a.tiff"):
+            os.remove(self.path("data/train", name))
+        self.assertEqual(self.run_claret(*self.TRAIN, "-q", "-o", "none").err, "")
+        self.assertIn("\n./data/train: 2 files are left out", "\n" + self.run_claret(*self.TRAIN, "-o", "told").err)
+        for i in range(40):
+            self.write(f"data/train/red/{i}.x{i}", b"")
+        self.assertRegex(self.run_claret(*self.TRAIN, "-o", "many").err,
+                         r"train: 42 files .*: 1 \.db, 1 \.x0, .*1 \.x\d+, 26 with others")
+        for i in range(20):
+            os.rename(self.path(f"data/train/red/{i:02}.png"), self.path(f"data/train/red/{i:02}.webp"))
+        self.refused(*self.TRAIN, "-o", "empty", code=1,
+                     says=[r"20 \.webp", r"train/red: a class folder without images \(\.png, \.jpg, \.jpeg\)"])
+
     def test_normalisation(self):
         for words, says in ((("--mean", "0.5,0.5"), "has 2 numbers, the data have 3 channels"), (("--mean", "x"), "mean: 'x'"),
                             (("--std", "0"), "std above 0"), (("--std", "0.5,0.5,-1"), "std above 0"), (("--mean="), "mean: ''"),
