@@ -203,6 +203,17 @@ class Stdout(harness.Case):
         self.assertEqual(self.run_claret(*TRAIN, "--quiet").err, "")
         self.assertGreater(len(self.run_claret(*TRAIN, "--verbose").err), 100)
 
+    def test_quiet_json(self):
+        """The object alone, of a training and of a test; what is wrong is said."""
+        words = (*TRAIN, "-o", "run", "--json", "-q")
+        trained = self.run_claret(*words)
+        self.assertEqual((trained.err, list(self.json(trained))[:2]), ("", ["steps", "epochs"]))
+        tested = self.run_claret("eval", "--weights", "run/weights.safetensors", "--data", "shapes", "--json", "--quiet")
+        self.assertEqual(tested.err, "")
+        self.assertIn("confusion", self.json(tested))
+        self.assertIn("Test loss", self.run_claret("eval", "--weights", "run/weights.safetensors", "--json").err)
+        self.refused(*words, code=1, says="holds a run already")
+
     def test_dump_plan(self):
         plan = self.run_claret(*TRAIN, "--dump-plan").out
         self.assertIn("conv1", plan)
@@ -350,8 +361,8 @@ class Folder(harness.Case):
                            ("[train\nlr = 1\n", ("own.ini:1: ", "section")),
                            ("[train]\nnesterov = yes\n", ("own.ini:2: ", "neither true nor false"))):
             self.refused("train", "--config", self.config(text), code=2, says=says)
-        self.refused("train", "--config", "no.ini", code=2, says="no.ini cannot be read: No such file")
-        self.refused("train", "--config", ".", code=2, says="cannot be read")
+        self.refused("train", "--config", "no.ini", code=1, says="no.ini cannot be read: No such file")
+        self.refused("train", "--config", ".", code=1, says="cannot be read")
         self.refused("eval", "--config", "own.ini", code=2, says="not an option of claret eval")
 
     def test_used_folder(self):
