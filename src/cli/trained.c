@@ -86,6 +86,8 @@ static void take_options(enum cli_command_id command, const struct cli_args *arg
             used += (size_t)snprintf(said + used, sizeof said - used, " --%s%s%s", flag->key,
                                      flag->argument ? " " : "", flag->argument ? value : "");
     }
+    /* No flag's, and nothing to say: they are seen. */
+    claret_options_set(args->options, "class-names", claret_options_get(source->options, "class-names"));
     if (said[0])
         cli_note("trained with%s, as %s says", said,
                  source->checkpoint ? claret_checkpoint_file(source->checkpoint) : source->config);
