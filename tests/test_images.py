@@ -60,7 +60,8 @@ class Layouts(Folder):
         self.assertEqual(answer.names, ["a", "b", "c"])
         # By class, in it by name (10 before 2), folders in it last.
         self.assertEqual(answer.labels, [0, 0, 0, 1, 1, 2])
-        self.assertIn("d: 1 files that are neither .png, .jpg nor .jpeg were left alone (d/b/notes.txt)", answer.said)
+        self.assertIn("d: 1 file is left out, as only .png, .jpg and .jpeg are read: 1 .txt (such as d/b/notes.txt)",
+                      answer.said)
         self.refused("test", "d has no test images", "--val-fraction 0.1", status="NOT_FOUND", data="d", size=SIZE)
         self.put("d/c/2.png")
         counts = [self.opened(split, data="d", val_fraction="0.4", size=SIZE).count for split in ("train", "test")]

@@ -358,6 +358,16 @@ class Arrays(Case):
         self.put(**files)
         self.refused("train", "a/y_test.npy: image 1 (from 0) has label -2", data="a")
 
+    def test_labels_from_1(self):
+        files = self.whole(lambda n: u8(n, 6, 5))
+        files.update(y_train=labels([1, 3, 2, 1]), y_test=labels([3, 2]))
+        self.put(**files)
+        says = "a: the labels are 1 to 3, but begin at 0: these are 4 classes, one of them without images."
+        self.assertIn(says, self.opened("train", data="a").said)
+        files["y_test"] = labels([3, 0])  # in either split
+        self.put(**files)
+        self.assertNotIn("begin at 0", self.opened("train", data="a").said)
+
     def test_missing(self):
         self.put(x_train=u8(4, 6, 5))
         self.refused("train", "a has no y_train", status="NOT_FOUND", data="a")

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-from export_torch import export  # noqa: E402
+from export_torch import export, remark  # noqa: E402
 
 IMAGES = 16
 
@@ -66,6 +66,21 @@ class Upwards(nn.Module):
         return self.fc(F.interpolate(F.pad(x, (0, 1)), size=(16, 17)).flatten(1))
 
 
+class Attention(nn.Module):
+    """softmax in each of its ways to be written, over classes and over channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.c, self.s, self.d = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 1), nn.Softmax2d()
+        self.m, self.k, self.fc = nn.Softmax(dim=1), nn.Softmax(dim=-1), nn.Linear(8, 10)
+
+    def forward(self, x):
+        y = self.c(x)
+        y = self.m(self.s(y)) * y + F.softmax(y, dim=-3) * self.d(y) + y.softmax(1)
+        y = self.k(y.mean([2, 3])) + torch.softmax(y.mean([2, 3]), -1)
+        return F.softmax(self.fc(y), 1)
+
+
 class Unknown(nn.Module):
     def __init__(self):
         super().__init__()
@@ -74,7 +89,7 @@ class Unknown(nn.Module):
 
     def forward(self, x):
         x = torch.fft.fft(self.n(self.c(x))).real.mean([2, 3])
-        return F.softmax(self.l(self.l(x)), 1)
+        return F.softmax(self.l(self.l(x)), 0)
 
 
 def sequential():
@@ -110,15 +125,19 @@ def compare(command, name, model, shape):
 def main():
     torch.manual_seed(1)
     command = os.path.abspath(sys.argv[1])
-    for name, model in (("Article", Article()), ("Sequential", sequential()), ("Gated", Gated()), ("Upwards", Upwards())):
+    for name, model in (("Article", Article()), ("Sequential", sequential()), ("Gated", Gated()), ("Upwards", Upwards()),
+                        ("Attention", Attention())):
         compare(command, name, model, (3, 32, 32))
     try:
         export(Unknown(), (3, 8, 8))
     except ValueError as fault:
-        for part in ("padding_mode=reflect", "InstanceNorm2d", "fft", "used twice", "softmax"):
+        for part in ("padding_mode=reflect", "InstanceNorm2d", "fft", "used twice", "softmax over dimension 0"):
             assert part in str(fault), f"{part} is not in: {fault}"
     else:
         raise AssertionError("what claret has no layers for was written")
+    for last, loss in ((nn.Softmax(1), "cross_entropy"), (nn.Sigmoid(), "bce"), (nn.ReLU(), "")):
+        said = remark(export(nn.Sequential(nn.Flatten(), nn.Linear(48, 4), last), (3, 4, 4)))
+        assert loss in said if loss else not said, said
     try:
         from torchvision import models
     except ImportError:

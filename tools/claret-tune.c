@@ -55,14 +55,30 @@ static void graph_options(void *user, const struct claret_device_desc *device,
     *options = claret_engine_graph_options(of, device, false, true, of->batch_size);
 }
 
+static void report_step(const struct claret_tune_result *result)
+{
+    double before = result->step_default, after = result->step_tuned;
+    if (!(before > 0 && after > 0))
+        return;
+    if (result->same) {
+        cli_out("step: %.1f us, by the defaults: nothing faster was found\n", 1e6 * before);
+        return;
+    }
+    cli_out("step: %.1f us by the defaults, %.1f us predicted, %.1f us measured: ", 1e6 * before,
+            1e6 * result->step_predicted, 1e6 * after);
+    if (result->faster)
+        cli_out("%.2f times as fast\n", before / after);
+    else
+        cli_out("no faster by more than chance; on a machine with other work try it again without, "
+                "claret-tune clear goes back to the defaults\n");
+}
+
 static void report(const struct tool_args *args, const struct claret_tune_result *result)
 {
     double before = result->step_default, after = result->step_tuned, predicted = result->step_predicted;
     cli_out("%d of %d problems searched to the end, %d candidates tried in this run, %d of them faulty\n",
             result->tuned, result->problems, result->candidates, result->faults);
-    if (before > 0 && after > 0)
-        cli_out("step: %.1f us by the defaults, %.1f us predicted, %.1f us measured: %.2f times as fast\n",
-                1e6 * before, 1e6 * predicted, 1e6 * after, before / after);
+    report_step(result);
     cli_out("Records: %s\n", result->path);
     if (!args->value[TUNE_FLAG_JSON])
         return;

@@ -153,6 +153,14 @@ def flatten(start_dim=0, end_dim=-1):
     return "flatten"
 
 
+def softmax(shape, dim):
+    """Of (N, C) or (N, C, H, W), over C: claret has no other, and PyTorch takes it where no dim is said."""
+    refuse(len(shape) not in (2, 4), f"a softmax of {len(shape)} dimensions")
+    refuse(dim not in (None, 1, 1 - len(shape)), f"a softmax over dimension {dim} of {shape[1:]} by image: claret's is over "
+           "the classes or channels, dim=1")
+    return "softmax"
+
+
 def interpolate(size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
                 antialias=False):
     refuse(antialias, "antialias=True")
@@ -206,6 +214,7 @@ METHODS = {"relu": plain("relu"), "relu_": plain("relu"), "sigmoid": plain("sigm
 OF_TWO = {operator.add: "add", operator.iadd: "add", torch.add: "add", operator.mul: "mul", operator.imul: "mul",
           torch.mul: "mul"}
 OF_TWO_METHODS = {"add": "add", "add_": "add", "mul": "mul", "mul_": "mul"}
+SOFTMAX = {nn.Softmax, nn.Softmax2d}
 SIZES = {"size", "dim"}  # methods whose results are numbers: they come to nothing but a view's shape
 MOST = 6  # layers that a concat takes
 NUMBERS = {getattr, operator.getitem, operator.floordiv, operator.eq}
@@ -224,7 +233,7 @@ class Walk:
         ShapeProp(traced).propagate(torch.zeros(2, *shape))
         self.nodes = traced.graph.nodes
         self.modules = dict(traced.named_modules())
-        self.taken = {name for name, module in model.named_modules() if type(module) in MODULES}
+        self.taken = {name for name, module in model.named_modules() if type(module) in MODULES or type(module) in SOFTMAX}
 
     @staticmethod
     def shape(node):
@@ -262,6 +271,9 @@ class Walk:
             mode=(mode, "nearest"), align_corners=(flag(align_corners), "false"))
         self.write(node, text, node.args[:1])
 
+    def softmax(self, node, dim, name=None):
+        self.write(node, softmax(self.shape(node.args[0]), dim), node.args[:1], name)
+
     def module(self, node):
         module, name = self.modules[node.target], node.target
         if isinstance(module, nn.Identity):
@@ -269,6 +281,10 @@ class Walk:
             return
         if isinstance(module, nn.Upsample):
             self.upsample(node, module.mode, module.align_corners)
+            return
+        if type(module) in SOFTMAX:
+            self.softmax(node, getattr(module, "dim", 1), None if name in self.used else name)
+            self.used.add(name)
             return
         if isinstance(module, nn.LayerNorm):
             refuse(module.normalized_shape != self.shape(node.args[0])[1:],
@@ -330,6 +346,8 @@ class Walk:
             self.view(node)
         elif target is F.interpolate:
             self.upsample(node, *interpolate(*node.args[1:], **node.kwargs))
+        elif target in (F.softmax, torch.softmax):
+            self.softmax(node, node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None))
         elif target in FUNCTIONS:
             self.write(node, FUNCTIONS[target](*node.args[1:], **node.kwargs), node.args[:1])
         elif target not in NUMBERS or self.shape(node):
@@ -343,6 +361,8 @@ class Walk:
             self.view(node)
         elif target == "mean":
             self.mean(node)
+        elif target == "softmax":
+            self.softmax(node, node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None))
         elif target == "contiguous":
             self.names[node] = self.names.get(node.args[0])
         elif target in METHODS:
@@ -412,6 +432,17 @@ def export(model, shape, path=None, weights=None):
     return text
 
 
+def remark(text):
+    """What is to be said of a network's text before it is trained; empty: nothing."""
+    ops = [line.split(" = ")[1].split()[0] for line in text.splitlines()[1:]]
+    last = next((op for op in reversed(ops) if op != "flatten"), None)
+    losses = {"softmax": "cross_entropy (the one that claret train takes by itself)", "sigmoid": "bce"}
+    if last not in losses:
+        return ""
+    return (f"the network ends in {last}, which the loss {losses[last]} applies itself, as PyTorch's does: "
+            "leave it out to train by that")
+
+
 # ---- the command ----
 
 def load(name, arguments):
@@ -452,6 +483,8 @@ def main():
         text = export(load(words.model, words.arguments).eval(), shape, words.out, words.weights)
     except (ValueError, OSError, ImportError, AttributeError) as fault:
         sys.exit(f"export_torch.py: {fault}")
+    if remark(text):
+        print(f"export_torch.py: {remark(text)}", file=sys.stderr)
     if not words.out:
         sys.stdout.write(text)
 

@@ -113,8 +113,11 @@ static void print_record(const struct saved *saved, const json_t *record)
     double normal = claret_record_number(record, "default_seconds");
     claret_record_choice(record, &choice);
     cli_out("  %s\n    %s", claret_record_text(record, "problem"), choice.failed ? "" : choice.data);
-    if (seconds > 0)
-        cli_out(": %.1f us, %.2f times as fast as the default", 1e6 * seconds, normal / seconds);
+    /* Where the default itself won, the two are one time. */
+    if (seconds > 0 && seconds < normal)
+        cli_out(": %.1f us, %.2f times as fast as the default beside it", 1e6 * seconds, normal / seconds);
+    else if (seconds > 0)
+        cli_out(": %.1f us, the default: nothing was faster", 1e6 * seconds);
     cli_out("%s%s, %s, driver %s\n",
             json_is_true(json_object_get(record, "complete")) ? "" : ", search not ended",
             claret_record_fresh(record, saved->rt) ? "" : ", not used: the kernels have changed since",
@@ -141,6 +144,10 @@ static void print_trials(const json_t *record)
         sorted[i] = json_array_get(list, i);
     if (sorted && count)
         qsort(sorted, count, sizeof *sorted, by_ratio);
+    /* Their seconds are of moments that have nothing to do with each other; the ratios can be compared. */
+    if (count)
+        cli_out(
+            "      each in turn with the default, at its own time; the best again in the finals above:\n");
     for (size_t i = 0; sorted && i < count; i++) {
         const char *name = claret_record_text(sorted[i], "choice");
         double ratio = claret_record_number(sorted[i], "ratio");
@@ -148,8 +155,7 @@ static void print_trials(const json_t *record)
         if (json_object_get(sorted[i], "fault"))
             cli_out("      out   %s: %s\n", name, claret_record_text(sorted[i], "fault"));
         else
-            cli_out("      %s  %s: %.1f us, %.2f of the default's time%s\n", won ? "won " : "lost", name,
-                    1e6 * claret_record_number(sorted[i], "seconds"), ratio,
+            cli_out("      %s  %s: %.2f of the default's time%s\n", won ? "won " : "lost", name, ratio,
                     won            ? ""
                     : ratio < 0.98 ? ", in the finals no longer ahead"
                                    : ", not faster");

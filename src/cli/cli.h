@@ -23,10 +23,14 @@ enum cli_exit cli_exit_code(enum claret_status status);
 /* Opens the split that the options say, for `network`. */
 int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset);
-/* The network of --weights. Where no flag says --model, --mean, --std or the loss, they become what they were
- * in the training, by the file where it is a checkpoint, else by the config.ini beside it. */
+/* The network of --weights. Where no flag says --model, --data, --mean, --std or the loss, they become what
+ * they were in the training, by the file where it is a checkpoint, else by the config.ini beside it. */
 int cli_open_trained(enum cli_command_id command, const struct cli_args *args,
                      struct claret_network **network);
+/* Puts the classes' names, where they have any, into the options: so config.ini and checkpoints have them. */
+int cli_keep_class_names(struct claret_options *options, const struct claret_dataset *dataset);
+/* A class's name from there, `length` bytes; NULL: there are none, or not `classes` of them. */
+const char *cli_class_name(const struct claret_options *options, int classes, int label, int *length);
 /* CLI_USAGE, said: what --device and --platform say is none or several. That there is no usable device at all
  * is no mistake of the command line: cli_open_session() tells it. */
 int cli_check_device(const struct cli_args *args);

@@ -63,7 +63,8 @@ static const char *const eval_paragraphs[] = {
     "(a row "
     "for each true class, a column for each class it was taken for) and the speed. The weights may come from "
     "PyTorch: safetensors.torch.save_file(model.state_dict(), FILE).",
-    "Where flags do not say them, the network, --mean, --std and the loss are those of the training, as the "
+    "Where flags do not say them, the network, --mean, --std, the loss and the classes' names are those of "
+    "the training, as the "
     "file "
     "says where it is a checkpoint, else the config.ini that lies beside it.",
     "With --json: {\"loss\", \"accuracy\", \"class_accuracy\", \"confusion\", \"images\", "
@@ -110,7 +111,7 @@ static const char *const fetch_paragraphs[] = {
 
 static const struct cli_example predict_examples[] = {
     {"claret predict photo.jpg --weights runs/try/weights.safetensors",
-     "what is on a picture; --classes names the classes, else they are numbers"},
+     "what is on a picture; --classes names the classes"},
     {"claret predict - --weights w.safetensors --csv < list.txt", "for many, into a table"},
     {NULL, NULL},
 };

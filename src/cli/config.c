@@ -97,25 +97,41 @@ char *cli_config_value(const char *path, const char *key)
     return looking.value;
 }
 
-bool cli_read_config(const char *path, struct claret_options *options)
+static int take_kindly(void *user, const char *section, const char *key, const char *value)
+{
+    if (strcmp(section, "train") == 0)
+        claret_options_set(user, key, value);
+    return 1;
+}
+
+void cli_take_config(const char *path, struct claret_options *options)
+{
+    set_up_libinih();
+    ini_parse(path, take_kindly, options);
+}
+
+bool cli_read_config(const char *path, struct claret_options *options, bool *unread)
 {
     struct reading reading = {.path = path, .options = options, .ended = true};
     size_t keys = 0;
 
+    *unread = false;
     while (claret_options_key(keys))
         keys++;
     reading.seen = calloc(keys, sizeof *reading.seen);
     reading.stream = fopen(path, "r");
     if (!reading.seen || !reading.stream) {
         cli_error("%s cannot be read: %s", path, strerror(errno));
+        *unread = true;
     } else {
         set_up_libinih();
         int bad = ini_parse_stream(read_piece, &reading, take, &reading);
-        if (ferror(reading.stream))
+        *unread = ferror(reading.stream);
+        if (*unread)
             cli_error("%s cannot be read: %s", path, strerror(errno));
         else if (bad && !reading.failed)
             cli_error("%s:%d: neither [section] nor key = value", path, reading.line);
-        reading.failed |= bad || ferror(reading.stream);
+        reading.failed |= bad || *unread;
     }
     bool fine = reading.seen && reading.stream && !reading.failed;
     if (reading.stream)

@@ -86,6 +86,26 @@ static int evaluate(const struct cli_args *args, struct claret_session *session,
     return code;
 }
 
+/* Classes in another order than in training, as of folders with other names, make results that mean nothing.
+ */
+static void compare_classes(const struct cli_args *args, const struct claret_dataset *dataset)
+{
+    int classes = claret_dataset_classes(dataset), length;
+
+    for (int label = 0; label < classes; label++) {
+        const char *here = claret_dataset_class_name(dataset, label);
+        const char *trained = cli_class_name(args->options, classes, label, &length);
+        char number[16];
+        snprintf(number, sizeof number, "%d", label);
+        if (!trained || strcmp(here, number) == 0 ||
+            (strlen(here) == (size_t)length && memcmp(here, trained, (size_t)length) == 0))
+            continue;
+        cli_note("class %d is %s in these data, and was %.*s in training: are they the same classes?", label,
+                 here, length, trained);
+        return;
+    }
+}
+
 int cli_eval(const struct cli_args *args)
 {
     struct claret_network *network = NULL;
@@ -102,6 +122,8 @@ int cli_eval(const struct cli_args *args)
         code = cli_open_trained(CLI_EVAL, args, &network);
     if (code == CLI_DONE)
         code = cli_open_data(args, network, CLARET_TEST, &dataset);
+    if (code == CLI_DONE)
+        compare_classes(args, dataset);
     if (code == CLI_DONE)
         code = cli_open_session(args, network, dataset, 0, &session);
     if (code == CLI_DONE)

@@ -408,7 +408,7 @@ static bool make_options(const char *config, struct cli_args *args)
         cli_error("%s", claret_error());
         return false;
     }
-    if (config && !cli_read_config(config, args->options))
+    if (config && !cli_read_config(config, args->options, &args->unread))
         return false;
     if (args->checkpoint && claret_checkpoint_options(args->checkpoint, args->options) != CLARET_OK) {
         cli_error("%s", claret_error());

@@ -55,7 +55,7 @@ enum cli_group {
       "the network: a name of the zoo, or the path of a network text (it has a '/' or ends in .net)")        \
     X(WEIGHTS, "weights", 0, "FILE", NULL, EP, DATA, NULL,                                                   \
       "the safetensors file with the weights; has to be given. Where it is a checkpoint, or a config.ini "   \
-      "lies beside it, network, mean, std and loss are those of the training, unless flags say them")        \
+      "lies beside it, network, data, mean, std and loss are those of the training, unless flags say them")  \
     X(DATA, "data", 0, "DIR|shapes", "data", TE, DATA, NULL,                                                 \
       "a folder that is or holds CIFAR-10, CIFAR-100, MNIST or Fashion-MNIST, as published, or numpy's "     \
       "x_train, "                                                                                            \
@@ -80,7 +80,8 @@ enum cli_group {
     X(TIMEOUT, "timeout", 0, "SECONDS", NULL, F, DATA, NULL,                                                 \
       "give a server up that sends nothing for so long; not given: 60")                                      \
     X(CLASSES, "classes", 0, "FILE|DIR", NULL, P, DATA, NULL,                                                \
-      "the classes' names: a file with one a line, or the data set that was trained on; not given: numbers") \
+      "the classes' names: a file with one a line, or the data set that was trained on; not given: as the "  \
+      "training called them (its config.ini or checkpoint), else numbers")                                   \
     X(MEAN, "mean", 0, "X|X,X,X", "mean", TEP, DATA, NULL,                                                   \
       "subtracted from the pixels, which are 0 to 1: one number, or one for each channel")                   \
     X(STD, "std", 0, "X|X,X,X", "std", TEP, DATA, NULL, "and what they are divided by then")                 \
@@ -252,7 +253,8 @@ enum cli_group {
       "print which solver runs each node of a training step, with which parameters, from where (forced, "    \
       "record, default), and why no other does, and end")                                                    \
     X(JSON, "json", 0, NULL, NULL, DTESFP, OUTPUT, "!preview-augment",                                       \
-      "one JSON object on standard output at the end; what would be there goes to standard error")           \
+      "one JSON object on standard output at the end; what would be there goes to standard error, with "     \
+      "--quiet nowhere")                                                                                     \
     X(NO_PROGRESS, "no-progress", 0, NULL, NULL, TEF, OUTPUT, NULL,                                          \
       "no progress line (there is none without a terminal)")                                                 \
     X(QUIET, "quiet", 'q', NULL, NULL, DTESFP, OUTPUT, NULL, "only warnings and errors on standard error")   \
@@ -298,6 +300,7 @@ struct cli_args {
     const char *operand;               /* the first; NULL: not given */
     const char **operands;             /* all of them, malloc'ed */
     int operand_count;
+    bool unread;                          /* a file of options could not be read: no mistake of usage */
     struct claret_checkpoint *checkpoint; /* of --resume, NULL: there is none; to be destroyed */
 };
 
@@ -314,8 +317,12 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
 /* Whether options fit each other, and each flag that was given has an effect. False: it said what is wrong.
  */
 bool cli_check_usage(enum cli_command_id command, const struct cli_args *args);
-/* Options of the file's section [train]. False: it said what is wrong, and where. */
-bool cli_read_config(const char *path, struct claret_options *options);
+/* Options of the file's section [train]. False: it said what is wrong, and where; *unread: with the file, not
+ * with what it says. */
+bool cli_read_config(const char *path, struct claret_options *options, bool *unread);
+/* The same of what there is of it and is right, without a word of the rest: a file that lies there by itself.
+ */
+void cli_take_config(const char *path, struct claret_options *options);
 /* The value of a key in the file's section [train], malloc'ed; NULL: the file says nothing of it. */
 char *cli_config_value(const char *path, const char *key);
 /* Sets an option of the library from a flag's value; a switch (argument NULL) to true. One that may be given

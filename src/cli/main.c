@@ -81,6 +81,8 @@ static int dispatch(int argc, char **argv)
     }
     if (cli_parse(command, argc, argv, at, &args))
         code = run_command(command, &args);
+    else if (args.unread)
+        code = CLI_FAILED;
     claret_options_destroy(args.options);
     claret_checkpoint_destroy(args.checkpoint);
     free(args.operands);

@@ -81,17 +81,29 @@ static int names_from_data(struct predicting *predicting, const char *path)
     return code;
 }
 
+/* What the training knew of them. */
+static void names_from_training(struct predicting *predicting)
+{
+    for (int i = 0; i < predicting->classes; i++) {
+        int length;
+        const char *name = cli_class_name(predicting->args->options, predicting->classes, i, &length);
+        predicting->names[i] = name ? strndup(name, (size_t)length) : NULL;
+    }
+}
+
 static int read_names(struct predicting *predicting)
 {
     const char *path = predicting->args->value[CLI_CLASSES];
     struct stat info;
 
-    if (!path)
-        return CLI_DONE;
     predicting->names = calloc((size_t)predicting->classes, sizeof(*predicting->names));
     if (!predicting->names) {
         cli_error("host memory is used up");
         return CLI_FAILED;
+    }
+    if (!path) {
+        names_from_training(predicting);
+        return CLI_DONE;
     }
     size_t length = strlen(path);
     bool arrays = length > 4 && strcmp(path + length - 4, ".npz") == 0;

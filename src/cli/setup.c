@@ -57,6 +57,61 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
     return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
 }
 
+/* A folder's name, which a class's may be, can hold any character but those of control. */
+#define BETWEEN_NAMES '\t'
+
+static bool is_number(const char *name, int label)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", label);
+    return strcmp(name, number) == 0;
+}
+
+int cli_keep_class_names(struct claret_options *options, const struct claret_dataset *dataset)
+{
+    int classes = claret_dataset_classes(dataset);
+    size_t size = 1, used = 0;
+    bool named = false;
+
+    for (int label = 0; label < classes; label++) {
+        size += strlen(claret_dataset_class_name(dataset, label)) + 1;
+        named |= !is_number(claret_dataset_class_name(dataset, label), label);
+    }
+    char *text = malloc(size);
+    if (!text) {
+        cli_error("host memory is used up");
+        return CLI_FAILED;
+    }
+    for (int label = 0; named && label < classes; label++) {
+        if (label)
+            text[used++] = BETWEEN_NAMES;
+        const char *name = claret_dataset_class_name(dataset, label);
+        memcpy(text + used, name, strlen(name));
+        used += strlen(name);
+    }
+    text[used] = '\0';
+    enum claret_status status = claret_options_set(options, "class-names", text);
+    free(text);
+    return status == CLARET_OK ? CLI_DONE : cli_failed(CLI_FAILED);
+}
+
+const char *cli_class_name(const struct claret_options *options, int classes, int label, int *length)
+{
+    const char *name = claret_options_get(options, "class-names");
+    int count = name[0] != '\0';
+
+    for (const char *at = name; *at; at++)
+        count += *at == BETWEEN_NAMES;
+    if (count != classes)
+        return NULL;
+    for (; label > 0; label--)
+        name = strchr(name, BETWEEN_NAMES) + 1;
+    const char *end = strchr(name, BETWEEN_NAMES);
+    *length = (int)(end ? (size_t)(end - name) : strlen(name));
+    return name;
+}
+
 static void print_advice(const struct claret_devices *devices)
 {
     const char *paragraph;

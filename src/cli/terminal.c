@@ -76,6 +76,8 @@ bool cli_out(const char *format, ...)
 {
     va_list arguments;
 
+    if (terminal.json && terminal.quiet)
+        return true; /* the object has it all, and standard error is to have nothing */
     cli_progress_clear();
     va_start(arguments, format);
     errno = 0;

@@ -11,7 +11,7 @@
 
 /* Before anything is printed. `program` stands before errors. */
 void cli_terminal_start(const char *program);
-/* json: what cli_out() prints goes to standard error. */
+/* json: what cli_out() prints goes to standard error, with quiet nowhere. */
 void cli_terminal_set(bool quiet, bool verbose, bool progress, bool json);
 
 /* Promised lines. false: standard output cannot be written; cli_terminal_end() says so. */

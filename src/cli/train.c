@@ -144,6 +144,9 @@ static int prepare(struct training *training)
         code = cli_open_data(args, training->network, CLARET_TRAIN, &training->train);
     if (code != CLI_DONE)
         return code;
+    code = cli_keep_class_names(args->options, training->train);
+    if (code != CLI_DONE)
+        return code;
     size_t count = claret_dataset_count(training->train);
     if ((size_t)training->batch > count) {
         cli_error("--batch-size %lld is more than the %zu training images", training->batch, count);

@@ -10,16 +10,21 @@
  */
 struct source {
     struct claret_checkpoint *checkpoint; /* NULL: it is none */
-    struct claret_options *options;       /* the checkpoint's */
+    struct claret_options *options;       /* what it says; of what it does not say, the defaults */
     char *config;                         /* its path, whether there is one or not */
 };
 
-/* Taken from there where no flag says them; those of the loss only with the loss itself. */
+/* Taken from there where no flag says them, nor the one whose value they belong to. */
 static const struct {
-    enum cli_flag_id flag;
-    bool of_loss;
-} taken[] = {{CLI_MODEL, false}, {CLI_MEAN, false},           {CLI_STD, false},
-             {CLI_LOSS, true},   {CLI_LABEL_SMOOTHING, true}, {CLI_CLASS_WEIGHTS, true}};
+    enum cli_flag_id flag, with;
+} taken[] = {{CLI_MODEL, CLI_MODEL},
+             {CLI_DATA, CLI_DATA},
+             {CLI_COARSE_LABELS, CLI_DATA},
+             {CLI_MEAN, CLI_MEAN},
+             {CLI_STD, CLI_STD},
+             {CLI_LOSS, CLI_LOSS},
+             {CLI_LABEL_SMOOTHING, CLI_LOSS},
+             {CLI_CLASS_WEIGHTS, CLI_LOSS}};
 
 /* "runs/a/config.ini" of "runs/a/weights.safetensors", malloc'ed. */
 static char *config_beside(const char *weights)
@@ -33,13 +38,17 @@ static char *config_beside(const char *weights)
     return path;
 }
 
-static void open_source(const char *weights, struct source *source)
+static enum claret_status open_source(const char *weights, struct source *source)
 {
     *source = (struct source){.config = config_beside(weights)};
-    if (claret_checkpoint_open(weights, &source->checkpoint) != CLARET_OK)
-        return;
-    if (claret_options_create(&source->options) == CLARET_OK)
+    enum claret_status status = claret_options_create(&source->options);
+    if (status != CLARET_OK)
+        return status;
+    if (claret_checkpoint_open(weights, &source->checkpoint) == CLARET_OK)
         claret_checkpoint_options(source->checkpoint, source->options);
+    else if (source->config)
+        cli_take_config(source->config, source->options);
+    return CLARET_OK;
 }
 
 static void close_source(struct source *source)
@@ -49,12 +58,10 @@ static void close_source(struct source *source)
     free(source->config);
 }
 
-/* malloc'ed; NULL: nothing is said of it. */
-static char *value_in(const struct source *source, const char *key)
+/* By either of its names. */
+static bool is_given(const struct cli_args *args, enum cli_flag_id flag)
 {
-    if (source->options)
-        return strdup(claret_options_get(source->options, key));
-    return source->config ? cli_config_value(source->config, key) : NULL;
+    return args->value[flag] || (flag == CLI_DATA && args->value[CLI_DATA_PATH]);
 }
 
 /* Sets the options, and says those that differ from what they were. */
@@ -66,22 +73,37 @@ static void take_options(enum cli_command_id command, const struct cli_args *arg
 
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         const struct cli_flag *flag = &cli_flags[taken[i].flag];
-        if (!(flag->commands & 1U << command) || args->value[taken[i].flag] ||
-            (taken[i].of_loss && args->value[CLI_LOSS]))
+        const char *value = claret_options_get(source->options, flag->key);
+        if (!(flag->commands & 1U << command) || is_given(args, taken[i].flag) ||
+            is_given(args, taken[i].with))
             continue;
-        char *value = value_in(source, flag->key);
-        if (value && strcmp(value, "balanced") == 0)
+        if (strcmp(value, "balanced") == 0)
             cli_note(
                 "trained with --class-weights balanced, which go by the images that it was trained on: the "
                 "loss here is without them");
-        else if (value && strcmp(value, claret_options_get(args->options, flag->key)) != 0 &&
+        else if (strcmp(value, claret_options_get(args->options, flag->key)) != 0 &&
                  claret_options_set(args->options, flag->key, value) == CLARET_OK && used < sizeof said)
-            used += (size_t)snprintf(said + used, sizeof said - used, " --%s %s", flag->key, value);
-        free(value);
+            used += (size_t)snprintf(said + used, sizeof said - used, " --%s%s%s", flag->key,
+                                     flag->argument ? " " : "", flag->argument ? value : "");
     }
+    /* No flag's, and nothing to say: they are seen. */
+    claret_options_set(args->options, "class-names", claret_options_get(source->options, "class-names"));
     if (said[0])
         cli_note("trained with%s, as %s says", said,
-                 source->options ? claret_checkpoint_file(source->checkpoint) : source->config);
+                 source->checkpoint ? claret_checkpoint_file(source->checkpoint) : source->config);
+}
+
+/* The test images are what a training leaves alone with it, so it is not taken: but whoever compares with the
+ * training's own tests has to know. */
+static void say_held_out(enum cli_command_id command, const struct cli_args *args,
+                         const struct source *source)
+{
+    const char *fraction = claret_options_get(source->options, "val-fraction");
+
+    if (command == CLI_EVAL && !args->value[CLI_VAL_FRACTION] && strtod(fraction, NULL) > 0)
+        cli_note("trained with --val-fraction %s and tested on the images held out so; here it is the test "
+                 "images, without that flag",
+                 fraction);
 }
 
 int cli_open_trained(enum cli_command_id command, const struct cli_args *args,
@@ -89,8 +111,12 @@ int cli_open_trained(enum cli_command_id command, const struct cli_args *args,
 {
     struct source source;
 
-    open_source(args->value[CLI_WEIGHTS], &source);
+    if (open_source(args->value[CLI_WEIGHTS], &source) != CLARET_OK) {
+        close_source(&source);
+        return cli_failed(CLI_FAILED);
+    }
     take_options(command, args, &source);
+    say_held_out(command, args, &source);
     /* A checkpoint has the network's text, wherever its file is by now. */
     enum claret_status status =
         source.checkpoint && !args->value[CLI_MODEL]

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "npy.h"
 #include "source.h"
@@ -182,8 +183,10 @@ static enum claret_status find_layout(const struct claret_npy *x, struct layout 
     return CLARET_OK;
 }
 
-/* The labels of x's images, all of them checked; *classes grows to hold them. */
-static enum claret_status check_labels(const struct claret_npy *y, const struct claret_npy *x, int *classes)
+/* The labels of x's images, all of them checked; *classes grows to hold them, *least gets the least of all.
+ */
+static enum claret_status check_labels(const struct claret_npy *y, const struct claret_npy *x, int *classes,
+                                       int64_t *least)
 {
     char text[160];
     int64_t value;
@@ -202,6 +205,8 @@ static enum claret_status check_labels(const struct claret_npy *y, const struct 
         if (value < 0 || value >= MAX_CLASSES)
             return claret_fail(CLARET_FORMAT, "%s: image %zu (from 0) has label %lld, where 0 to %d can be",
                                y->path, i, (long long)value, MAX_CLASSES - 1);
+        if (value < *least)
+            *least = value;
         if (value >= *classes)
             *classes = (int)value + 1;
     }
@@ -255,6 +260,7 @@ static enum claret_status open(const char *place, const struct claret_data_reque
         [X_TRAIN] = x == X_TRAIN, [X_TEST] = x == X_TEST, [Y_TRAIN] = true, [Y_TEST] = true};
     struct arrays arrays = {0};
     enum claret_status status;
+    int64_t least = MAX_CLASSES;
     int classes = 1;
 
     CLARET_GOTO(done, read_arrays(place, wanted, &arrays));
@@ -264,9 +270,13 @@ static enum claret_status open(const char *place, const struct claret_data_reque
             claret_error_context("To test on a part of the training images: --val-fraction 0.1");
         goto done;
     }
-    CLARET_GOTO(done, check_labels(&arrays.array[y], &arrays.array[x], &classes));
+    CLARET_GOTO(done, check_labels(&arrays.array[y], &arrays.array[x], &classes, &least));
     if (arrays.file[other].data)
-        CLARET_GOTO(done, check_labels(&arrays.array[other], NULL, &classes));
+        CLARET_GOTO(done, check_labels(&arrays.array[other], NULL, &classes, &least));
+    if (least == 1 && x == X_TRAIN)
+        claret_warn("%s: the labels are 1 to %d, but begin at 0: these are %d classes, one of them without "
+                    "images. Where they are counted from 1, save y - 1",
+                    place, classes - 1, classes);
     status = make(&arrays.array[x], &arrays.array[y], classes, dataset);
 done:
     finish(&arrays);

@@ -16,6 +16,7 @@
 
 #define MAX_DEPTH 16
 #define MAX_CLASSES (1 << 20)
+#define MAX_ENDINGS 16
 
 /* ---- listing ------------------------------------------------------------------------------------------- */
 
@@ -116,8 +117,13 @@ struct gathering {
     const char **paths;
     int32_t *labels;
     size_t count, capacity;
-    size_t others; /* files that are no images by their names, and one of them */
+    size_t others; /* files that are no images that we read, by their names, and one of them */
     char other[256];
+    struct ending {
+        char text[12]; /* in small letters */
+        size_t count;
+    } endings[MAX_ENDINGS]; /* theirs, as they came; not those that are long or find no room */
+    int ending_count;
 };
 
 static enum claret_status add(struct gathering *gathering, const char *path, int32_t label)
@@ -137,6 +143,62 @@ static enum claret_status add(struct gathering *gathering, const char *path, int
         return claret_no_memory();
     gathering->labels[gathering->count++] = label;
     return CLARET_OK;
+}
+
+/* A file that is none of ours. */
+static void leave_out(struct gathering *gathering, const char *path, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    char text[sizeof gathering->endings->text] = "";
+    int at = 0;
+
+    if (!gathering->others++)
+        claret_print(gathering->other, sizeof(gathering->other), "%s", path);
+    if (dot && claret_data_good_name(dot) && strlen(dot) < sizeof text)
+        for (size_t i = 0; dot[i]; i++)
+            text[i] = dot[i] >= 'A' && dot[i] <= 'Z' ? (char)(dot[i] - 'A' + 'a') : dot[i];
+    while (at < gathering->ending_count && strcmp(gathering->endings[at].text, text) != 0)
+        at++;
+    if (!text[0] || at == MAX_ENDINGS)
+        return;
+    if (at == gathering->ending_count)
+        memcpy(gathering->endings[gathering->ending_count++].text, text, sizeof text);
+    gathering->endings[at].count++;
+}
+
+/* Endings of images that torchvision's ImageFolder takes, or whoever made the folder took for images. */
+static bool is_image_of_others(const char *ending)
+{
+    static const char *const endings[] = {".bmp",  ".gif",  ".pgm",  ".ppm",  ".tif", ".tiff",
+                                          ".webp", ".avif", ".heic", ".jfif", NULL};
+
+    for (int i = 0; endings[i]; i++)
+        if (strcmp(endings[i], ending) == 0)
+            return true;
+    return false;
+}
+
+/* Images that are lost to the training are a warning, other files are worth a word. */
+static void say_left_out(const struct gathering *gathering, const char *folder)
+{
+    struct claret_text list = {0};
+    size_t rest = gathering->others;
+    bool images = false;
+
+    for (int i = 0; i < gathering->ending_count; i++) {
+        const struct ending *ending = &gathering->endings[i];
+        images |= is_image_of_others(ending->text);
+        rest -= ending->count;
+        claret_text_add(&list, "%s%zu %s", i ? ", " : "", ending->count, ending->text);
+    }
+    if (rest)
+        claret_text_add(&list, "%s%zu with others or none", rest < gathering->others ? ", " : "", rest);
+    if (gathering->others)
+        (images ? claret_warn : claret_info)(
+            "%s: %zu file%s %s left out, as only .png, .jpg and .jpeg are read: %s (such as %s)", folder,
+            gathering->others, gathering->others == 1 ? "" : "s", gathering->others == 1 ? "is" : "are",
+            list.failed ? "" : list.data, gathering->other);
+    claret_text_drop(&list);
 }
 
 /* A class's files, those of folders in it after its own. */
@@ -161,8 +223,8 @@ static enum claret_status gather(struct gathering *gathering, const char *folder
                 status = gather(gathering, path, label, depth + 1);
             else if (claret_image_name(entries[i]->d_name))
                 status = add(gathering, path, label);
-            else if (!gathering->others++)
-                claret_print(gathering->other, sizeof(gathering->other), "%s", path);
+            else
+                leave_out(gathering, path, entries[i]->d_name);
             free(path);
         }
     drop(entries, count);
@@ -241,8 +303,8 @@ static enum claret_status check_filled(const char *folder, const struct classes 
         for (size_t i = 0; i < gathering->count && !found; i++)
             found = gathering->labels[i] == c;
         if (!found)
-            return claret_fail(CLARET_FORMAT, "%s/%s: a class folder without images", folder,
-                               classes->names[c]);
+            return claret_fail(CLARET_FORMAT, "%s/%s: a class folder without images (.png, .jpg, .jpeg)",
+                               folder, classes->names[c]);
     }
     if (!gathering->count)
         return claret_fail(CLARET_FORMAT, "%s: no images", folder);
@@ -262,9 +324,7 @@ static enum claret_status gather_classes(const char *folder, const struct classe
         free(path);
         CLARET_TRY(status);
     }
-    if (gathering->others)
-        claret_info("%s: %zu files that are neither .png, .jpg nor .jpeg were left alone (%s)", folder,
-                    gathering->others, gathering->other);
+    say_left_out(gathering, folder);
     return CLARET_OK;
 }
 

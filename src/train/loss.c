@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 
 #define BALANCED "balanced"
@@ -112,6 +113,20 @@ enum claret_status claret_criterion_init(const struct claret_options *options,
         return claret_no_memory();
     return balanced ? balance(dataset, criterion->weights)
                     : read_weights(options->class_weights, criterion->weights, dataset->classes);
+}
+
+void claret_loss_look_at(const struct claret_loss *loss, const struct claret_network *network)
+{
+    const char *twice = loss->kind == CLARET_LOSS_CROSS_ENTROPY ? "softmax"
+                        : loss->kind == CLARET_LOSS_BCE         ? "sigmoid"
+                                                                : "";
+    const struct claret_layer *last = &network->spec->layers[network->spec->layer_count - 1];
+    while (strcmp(last->schema->name, "flatten") == 0 && last->from[0] >= 0)
+        last = &network->spec->layers[last->from[0]];
+    if (strcmp(last->schema->name, twice) == 0)
+        claret_warn("the network %s ends in %s (%s), which the loss %s applies itself: done twice, it learns "
+                    "slowly or not at all; leave that layer out",
+                    network->name, twice, last->name, kinds[loss->kind]);
 }
 
 void claret_criterion_finish(struct claret_criterion *criterion)

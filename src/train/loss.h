@@ -3,6 +3,7 @@
 #define CLARET_TRAIN_LOSS_H
 
 #include "data/data.h"
+#include "graph/network.h"
 #include "op/loss.h"
 #include "train/options.h"
 
@@ -19,6 +20,8 @@ enum claret_status claret_loss_init(const struct claret_options *options, struct
 enum claret_status claret_criterion_init(const struct claret_options *options,
                                          const struct claret_dataset *dataset, bool training,
                                          struct claret_criterion *criterion);
+/* Warns where the network's last layer does what the loss does itself: it would be done twice. */
+void claret_loss_look_at(const struct claret_loss *loss, const struct claret_network *network);
 void claret_criterion_finish(struct claret_criterion *criterion);
 
 /* One image's part of the loss over many images: the sum of the parts by the sum of `weight`. */

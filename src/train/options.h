@@ -24,6 +24,7 @@
     X("mean", mean, TEXT, "0.5", 0, 0)                                                                       \
     X("std", std, TEXT, "0.5", 0, 0)                                                                         \
     X("coarse-labels", coarse_labels, SWITCH, "false", 0, 0)                                                 \
+    X("class-names", class_names, TEXT, "", 0, 0)                                                            \
     X("batch-size", batch_size, INT, "4", 1, 1 << 20)                                                        \
     X("epochs", epochs, INT, "10", 1, 1 << 30)                                                               \
     X("lr", lr, REAL, "0.001", 0, 1e9)                                                                       \

@@ -116,6 +116,7 @@ static enum claret_status fill(struct claret_session *session, const struct clar
     CLARET_TRY(claret_options_augment(session->options, &augment));
     CLARET_TRY(claret_criterion_init(session->options, dataset, training, &session->criterion));
     if (training) {
+        claret_loss_look_at(&session->criterion.loss, session->network);
         CLARET_TRY(claret_augment_check(&augment, dataset));
         CLARET_TRY(claret_schedule_fits(session->options, dataset->count));
     }

@@ -12,7 +12,6 @@
 #define FINAL_ROUNDS 15
 #define HOPELESS 1.5 /* times as slow as the default in the first round: no more rounds */
 #define BETTER 0.985 /* of the best so far: worth going on from there */
-#define WIN 0.98     /* of the default's time: what makes another the winner */
 #define NEAR 1.3     /* times the best: a solver whose parameters are worth a look too */
 
 /* ---- one candidate ---- */
@@ -185,8 +184,9 @@ static int pick_winner(const struct claret_racer *racers, int count)
 {
     int winner = 0;
     for (int i = 1; i < count; i++)
-        if (racers[i].median < racers[winner].median && racers[i].median < WIN * racers[0].median &&
-            racers[i].min < WIN * racers[0].min)
+        if (racers[i].median < racers[winner].median &&
+            racers[i].median < CLARET_TUNE_WIN * racers[0].median &&
+            racers[i].min < CLARET_TUNE_WIN * racers[0].min)
             winner = i;
     return winner;
 }
@@ -297,15 +297,19 @@ static enum claret_status try_parameters(struct claret_trials *trials, double en
 static void say_outcome(struct claret_search *search, const struct claret_target *target,
                         const json_t *record)
 {
+    const char *node = search->graph->nodes[target->node].name, *what = target->is_gemm ? " GEMM" : "";
+    const char *rest = json_is_true(json_object_get(record, "complete")) ? "" : ", not all";
+    const size_t tried = json_array_size(json_object_get(record, "trials"));
     struct claret_text choice = {0};
     double seconds = claret_record_number(json_object_get(record, "seconds"), "median");
     claret_record_choice(record, &choice);
-    if (!choice.failed && seconds > 0)
-        claret_search_say(search, false, "%s%s: %s, %.2f times as fast as the default %s (%zu tried%s)",
-                          search->graph->nodes[target->node].name, target->is_gemm ? " GEMM" : "",
-                          choice.data, claret_record_number(record, "default_seconds") / seconds,
-                          target->normal, json_array_size(json_object_get(record, "trials")),
-                          json_is_true(json_object_get(record, "complete")) ? "" : ", not all");
+    if (!choice.failed && strcmp(choice.data, target->normal) == 0)
+        claret_search_say(search, false, "%s%s: nothing is faster than the default %s (%zu tried%s)", node,
+                          what, target->normal, tried, rest);
+    else if (!choice.failed && seconds > 0)
+        claret_search_say(search, false, "%s%s: %s, %.2f times as fast as the default %s (%zu tried%s)", node,
+                          what, choice.data, claret_record_number(record, "default_seconds") / seconds,
+                          target->normal, tried, rest);
     claret_text_drop(&choice);
 }
 

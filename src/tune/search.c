@@ -101,14 +101,10 @@ static enum claret_status prepare_step(struct claret_search *search, int slot, j
     return status;
 }
 
-/* The whole step by the defaults against the whole step by what was found. */
-static enum claret_status measure_step(struct claret_search *search, const struct problem *problems,
-                                       int count, double all)
+/* {key: choice} of all that was found. */
+static json_t *collect(const struct claret_search *search, const struct problem *problems, int count)
 {
-    struct claret_racer racers[2] = {{.runs = 0}};
     json_t *choices = json_copy(search->best);
-    char *fault = NULL;
-    int lost;
     for (int i = 0; i < count; i++) {
         const json_t *record = claret_records_find(&search->records, problems[i].target.key);
         struct claret_text choice = {0};
@@ -118,21 +114,68 @@ static enum claret_status measure_step(struct claret_search *search, const struc
             json_object_set_new(choices, problems[i].target.key, json_string(choice.data));
         claret_text_drop(&choice);
     }
-    enum claret_status status = prepare_step(search, 0, json_object());
-    if (status == CLARET_OK)
-        status = prepare_step(search, 1, json_incref(choices));
-    json_decref(choices);
-    CLARET_TRY(status);
-    CLARET_TRY(claret_race_run(search, racers, 2, ROUNDS, LEAST, &lost, &fault));
+    return choices;
+}
+
+static const char *chosen(void *user, const char *key)
+{
+    return json_string_value(json_object_get(user, key));
+}
+
+/* *same: the step's launches by those choices are the ones by the defaults. */
+static enum claret_status compare_plans(const struct claret_search *search, json_t *choices, bool *same)
+{
+    const struct claret_plan_options options = {
+        .device = &search->device, .record = chosen, .record_user = choices};
+    struct claret_plan *plan = NULL;
+    struct claret_text normal = {0}, found = {0};
+    CLARET_TRY(claret_plan_create(search->graph, &options, &plan));
+    claret_plan_dump(search->plan, &normal);
+    claret_plan_dump(plan, &found);
+    enum claret_status status = normal.failed || found.failed ? claret_no_memory() : CLARET_OK;
+    *same = status == CLARET_OK && strcmp(normal.data, found.data) == 0;
+    claret_text_drop(&normal);
+    claret_text_drop(&found);
+    claret_plan_destroy(plan);
+    return status;
+}
+
+/* The whole step by the defaults against the whole step by what was found; by itself where that is the same,
+ * as another's time would be chance. */
+static enum claret_status race_step(struct claret_search *search, json_t *choices, double predicted)
+{
+    struct claret_tune_result *result = search->result;
+    struct claret_racer racers[2] = {{.runs = 0}};
+    const int count = result->same ? 1 : 2;
+    char *fault = NULL;
+    int lost;
+    CLARET_TRY(prepare_step(search, 0, json_object()));
+    if (!result->same)
+        CLARET_TRY(prepare_step(search, 1, json_incref(choices)));
+    CLARET_TRY(claret_race_run(search, racers, count, ROUNDS, LEAST, &lost, &fault));
     if (fault) {
-        status = claret_fail(CLARET_OPENCL, "timing the step: %s", fault);
+        enum claret_status status = claret_fail(CLARET_OPENCL, "timing the step: %s", fault);
         free(fault);
         return status;
     }
-    search->result->step_default = racers[0].median;
-    search->result->step_tuned = racers[1].median;
-    search->result->step_predicted = racers[0].median * predict(search, problems, count, all);
+    const struct claret_racer *tuned = &racers[count - 1];
+    result->step_default = racers[0].median;
+    result->step_tuned = tuned->median;
+    result->step_predicted = result->same ? racers[0].median : racers[0].median * predicted;
+    result->faster =
+        tuned->median < CLARET_TUNE_WIN * racers[0].median && tuned->min < CLARET_TUNE_WIN * racers[0].min;
     return CLARET_OK;
+}
+
+static enum claret_status measure_step(struct claret_search *search, const struct problem *problems,
+                                       int count, double all)
+{
+    json_t *choices = collect(search, problems, count);
+    enum claret_status status = compare_plans(search, choices, &search->result->same);
+    if (status == CLARET_OK)
+        status = race_step(search, choices, predict(search, problems, count, all));
+    json_decref(choices);
+    return status;
 }
 
 static enum claret_status open_records(struct claret_search *search)

@@ -7,6 +7,8 @@
 #include "tune/records.h"
 #include "graph/graph.h"
 
+#define CLARET_TUNE_WIN 0.98 /* of the default's time: less is faster, by more than chance */
+
 struct claret_tune_options {
     char *const *worker;                                    /* the command of the worker's process */
     const char *device, *platform, *cache_dir, *kernel_dir; /* NULL: not given */
@@ -31,7 +33,9 @@ struct claret_tune_result {
         changed;            /* in the network; searched to the end; where another than the default won */
     int candidates, faults; /* tried in this run */
     double step_default, step_predicted, step_tuned; /* seconds of the step's launches; 0: not measured */
-    char *path;                                      /* of the records; to be freed */
+    bool same;   /* the step is as by the defaults: nothing was faster. All three seconds are one then */
+    bool faster; /* the step by what was found, by more than chance */
+    char *path;  /* of the records; to be freed */
 };
 
 /* CLARET_STOPPED: `stop` was set; what was found so far is recorded. */

@@ -129,6 +129,27 @@ class Folders(FolderCase):
         self.assertIn("epoch 1 of 3: loss", result.err)
         self.assertIn(" 59 images", result.err)
 
+    def test_other_endings(self):
+        """What ImageFolder would take and claret does not read is not lost without a word, -q or not."""
+        for name in ("red/1.webp", "red/2.WEBP", "green/3.bmp", "green/a.tiff", "blue/Thumbs.db", "blue/README"):
+            self.write("data/train/" + name, b"")
+        said = ("data/train: 6 files are left out, as only .png, .jpg and .jpeg are read: 1 .db, 1 .bmp, 1 .tiff, 2 .webp, "
+                "1 with others or none (such as data/train/blue/README)")
+        result = self.run_claret(*self.TRAIN, "-q", "-o", "quiet")
+        self.assertEqual(result.err, f"claret: warning: ./{said}\n".replace("data/train/blue", "./data/train/blue"))
+        for name in ("red/1.webp", "red/2.WEBP", "green/3.bmp", "green/a.tiff"):
+            os.remove(self.path("data/train", name))
+        self.assertEqual(self.run_claret(*self.TRAIN, "-q", "-o", "none").err, "")
+        self.assertIn("\n./data/train: 2 files are left out", "\n" + self.run_claret(*self.TRAIN, "-o", "told").err)
+        for i in range(40):
+            self.write(f"data/train/red/{i}.x{i}", b"")
+        self.assertRegex(self.run_claret(*self.TRAIN, "-o", "many").err,
+                         r"train: 42 files .*: 1 \.db, 1 \.x0, .*1 \.x\d+, 26 with others")
+        for i in range(20):
+            os.rename(self.path(f"data/train/red/{i:02}.png"), self.path(f"data/train/red/{i:02}.webp"))
+        self.refused(*self.TRAIN, "-o", "empty", code=1,
+                     says=[r"20 \.webp", r"train/red: a class folder without images \(\.png, \.jpg, \.jpeg\)"])
+
     def test_normalisation(self):
         for words, says in ((("--mean", "0.5,0.5"), "has 2 numbers, the data have 3 channels"), (("--mean", "x"), "mean: 'x'"),
                             (("--std", "0"), "std above 0"), (("--std", "0.5,0.5,-1"), "std above 0"), (("--mean="), "mean: ''"),
@@ -216,8 +237,37 @@ class Predict(FolderCase):
         self.assertEqual(again.out, result.out)
         many = self.run_claret(*self.words, *self.images[:1] * 300, "-b", "290", "--classes", "data").out.splitlines()
         self.assertEqual(many, lines[:1] * 300)
-        numbers = self.run_claret(*self.words, self.images[0], "--top", "1").out
-        self.assertRegex(numbers, r"\Adata/test/red/00\.png: 2 \d+\.\d\d%\n\Z")
+        # By itself, the names are the training's.
+        self.assertEqual(self.run_claret(*self.words, *self.images).out, result.out)
+
+    def test_names(self):
+        """config.ini and checkpoints have them; where nothing has, or they are not so many, there are numbers."""
+        words = ("predict", self.images[0], "--top", "1", "--model", "my.net", "--weights")
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            self.assertIn("\nclass-names = blue\tgreen\tred\n", file.read())
+        self.run_claret(*self.TRAIN, "--val-every", "1", "-o", "kept")
+        for name in ("weights", "best"):
+            shutil.copy(self.path(f"kept/{name}.safetensors"), self.path(f"{name}.safetensors"))
+            self.assertRegex(self.run_claret(*words, f"kept/{name}.safetensors").out, r"png: red \d+\.\d\d%\n\Z")
+        self.assertRegex(self.run_claret(*words, "best.safetensors").out, r"png: red \d")
+        self.assertRegex(self.run_claret(*words, "weights.safetensors").out, r"png: 2 \d")
+        # A later training's names are its own, whatever --config has.
+        self.write("shapes.net", "input 3 32 32\nflatten\nlinear out_features=10\n")
+        self.run_claret("train", "--config", "run/config.ini", "--data", "shapes", "--model", "shapes.net", "--max-steps", "1",
+                        "--limit-test", "10", "-o", "other")
+        with open(self.path("other/config.ini"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"\nclass-names =( \w[^\t\n]*(\t[^\t\n]+){9})?\n")
+        # Other classes than in training are told of, in a test.
+        test = ("eval", "--model", "my.net", "--weights", "run/weights.safetensors")
+        self.assertNotIn("same classes", self.run_claret(*test).err)
+        for split in ("train", "test"):
+            os.rename(self.path("data", split, "blue"), self.path("data", split, "sea"))
+        self.assertIn("class 0 is green in these data, and was blue in training: are they the same classes?",
+                      self.run_claret(*test).err)
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            text = file.read()
+        self.write("run/config.ini", text.replace("blue\t", ""))
+        self.assertRegex(self.run_claret(*words, "run/weights.safetensors").out, r"png: 2 \d")
 
     def test_csv_and_json(self):
         shutil.copy(self.path(self.images[0]), self.path('an "odd", name.png'))
@@ -235,7 +285,8 @@ class Predict(FolderCase):
             self.assertEqual(len(image["classes"]), 2)
 
     def first(self, *words):
-        return {row["label"]: row for row in self.json(self.run_claret(*words, "--json"))["images"][0]["classes"]}
+        """By label, without the name: that a file lies by itself changes it."""
+        return {row["label"]: {key: row[key] for key in row if key != "name"} for row in self.json(self.run_claret(*words, "--json"))["images"][0]["classes"]}
 
     def test_by_the_loss(self):
         """Softmax, sigmoid or the outputs themselves, by what the run's files or --loss say."""
@@ -262,7 +313,7 @@ class Predict(FolderCase):
         self.assertEqual(self.first(*alone, "alone/best.safetensors"), self.first(*alone, "bce/best.safetensors"))
         self.assertIn("as alone/best.safetensors says", self.run_claret(*alone, "alone/best.safetensors").err)
         # Lines and rows of scores.
-        self.assertRegex(self.run_claret(*words, "--loss", "mse").out, r"\A\S+: 2 -?\d+\.\d{4}, \d -?\d+\.\d{4}, ")
+        self.assertRegex(self.run_claret(*words, "--loss", "mse").out, r"\A\S+: red -?\d+\.\d{4}, \w+ -?\d+\.\d{4}, ")
         self.assertEqual(self.run_claret(*words, "--loss=mse", "--csv").out.splitlines()[0], "file,rank,label,class,score")
         self.refused(*words, "--loss", "msee", code=2, says="did you mean 'mse'?")
 

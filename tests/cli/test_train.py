@@ -166,6 +166,19 @@ class Stdout(harness.Case):
             self.assertNotIn(f"Test loss: {said} ", plainly.out)
             self.assertNotIn("trained with", plainly.err)
 
+    def test_losses_applied_twice(self):
+        """A last layer that the loss has in itself trains, and is told of; under another loss it is right."""
+        for last, loss, told in (("softmax", "cross_entropy", True), ("sigmoid", "bce", True), ("sigmoid", "mse", False),
+                                 ("softmax", "mse", False), ("fc2 = linear out_features=10", "bce", False),
+                                 ("softmax\nflatten", "cross_entropy", True)):
+            self.write("last.net", f"input 3 32 32\nflatten\nfc = linear out_features=10\n{last}\n")
+            words = (*TRAIN, "--model", "./last.net", "--loss", loss, "--max-steps", "1", "-q")
+            said = self.run_claret(*words).err
+            op = last.split()[0]
+            self.assertEqual(said.splitlines(), [said.strip()] if told else [], (last, loss))
+            if told:
+                self.assertRegex(said, rf"^claret: warning: .* ends in {op} \({op}1\), which the loss {loss} applies itself")
+
     def test_losses_that_cannot_be(self):
         for args, says in ((("--loss", "hinge"), "cross_entropy"), (("--loss", "mse", "--label-smoothing", "0.1"), "mse"),
                            (("--label-smoothing", "2"), "0 to 1"), (("--class-weights", "1,2"), "10 classes"),
@@ -189,6 +202,17 @@ class Stdout(harness.Case):
     def test_quiet_and_verbose(self):
         self.assertEqual(self.run_claret(*TRAIN, "--quiet").err, "")
         self.assertGreater(len(self.run_claret(*TRAIN, "--verbose").err), 100)
+
+    def test_quiet_json(self):
+        """The object alone, of a training and of a test; what is wrong is said."""
+        words = (*TRAIN, "-o", "run", "--json", "-q")
+        trained = self.run_claret(*words)
+        self.assertEqual((trained.err, list(self.json(trained))[:2]), ("", ["steps", "epochs"]))
+        tested = self.run_claret("eval", "--weights", "run/weights.safetensors", "--data", "shapes", "--json", "--quiet")
+        self.assertEqual(tested.err, "")
+        self.assertIn("confusion", self.json(tested))
+        self.assertIn("Test loss", self.run_claret("eval", "--weights", "run/weights.safetensors", "--json").err)
+        self.refused(*words, code=1, says="holds a run already")
 
     def test_dump_plan(self):
         plan = self.run_claret(*TRAIN, "--dump-plan").out
@@ -337,8 +361,8 @@ class Folder(harness.Case):
                            ("[train\nlr = 1\n", ("own.ini:1: ", "section")),
                            ("[train]\nnesterov = yes\n", ("own.ini:2: ", "neither true nor false"))):
             self.refused("train", "--config", self.config(text), code=2, says=says)
-        self.refused("train", "--config", "no.ini", code=2, says="no.ini cannot be read: No such file")
-        self.refused("train", "--config", ".", code=2, says="cannot be read")
+        self.refused("train", "--config", "no.ini", code=1, says="no.ini cannot be read: No such file")
+        self.refused("train", "--config", ".", code=1, says="cannot be read")
         self.refused("eval", "--config", "own.ini", code=2, says="not an option of claret eval")
 
     def test_used_folder(self):
@@ -525,6 +549,31 @@ class Trained(harness.Case):
         alone = self.run_claret(*words, "alone.safetensors", "--model", "other.net")
         self.assertNotIn("trained with", alone.err)
         self.assertIn(said, self.run_claret(*words, "alone.safetensors", "--model", "other.net", *normal).out)
+
+    def test_data_of_the_training(self):
+        trained = self.run_claret(*TRAIN, "--val-fraction", "0.1", "--val-every", "1", "-o", "run")
+        self.assertRegex(trained.out, r"Test loss: .*/100\)")
+        for name, where in (("weights", "config.ini"), ("best", "best.safetensors")):
+            words = ("eval", "--limit-test", "100", "--weights", f"run/{name}.safetensors")
+            by_itself = self.run_claret(*words)
+            self.assertIn(f"trained with --data shapes, as run/{where} says", by_itself.err)
+            # The test images, which the training left alone: and that is said. By the flag they are the training's.
+            self.assertIn("trained with --val-fraction 0.1", by_itself.err)
+            self.assertEqual(by_itself.out.split("Speed")[0],
+                             self.run_claret(*words, "--val-fraction", "0").out.split("Speed")[0])
+            held_out = self.run_claret(*words, "--val-fraction", "0.1")
+            self.assertNotIn("held out", held_out.err)
+            self.assertIn(re.search(r"Test loss: .*", trained.out).group(), held_out.out)
+            for flag in ("--data", "--data-path"):  # wins
+                self.refused(*words, flag, "elsewhere", code=1, says="no data set in elsewhere: there is no such folder")
+        # Data that have gone are told of with where they were said.
+        with open(self.path("run/config.ini"), encoding="utf-8") as file:
+            text = file.read()
+        self.write("run/config.ini", text.replace("data = shapes", "data = gone"))
+        self.refused("eval", "--weights", "run/weights.safetensors", code=1,
+                     says=["trained with --data gone, as run/config.ini says", "no data set in gone"])
+        self.write("run/config.ini", "nonsense\n" + text.replace("loss = cross_entropy", "loss = none"))
+        self.run_claret("eval", "--data", "shapes", "--limit-test", "100", "--weights", "run/weights.safetensors")
 
     def test_other_data(self):
         self.write("three.net", "input 3 32 32\nflatten\nlinear out_features=3\n")

@@ -104,15 +104,29 @@ class Search(Case):
         # A second run has nothing to do.
         self.assertEqual(self.json(self.run_claret(*RUN, "--json"))["candidates"], 0)
         out = self.run_claret("list").out
-        self.assertIn("times as fast as the default", out)
+        self.assertRegex(out, r"(?m)^    \S+: [\d.]+ us, "
+                              r"(\d+\.\d\d times as fast as the default beside it|the default: nothing was faster), ")
         out = self.run_claret("show", "conv2d_relu_pool_dw").out
         self.assertRegex(out, r"(?m)^      (won |lost)  rows:")
+        # Times of different moments are not set side by side.
+        self.assertIn("      each in turn with the default, at its own time; the best again in the finals above:\n", out)
+        self.assertNotRegex(out, r"(?m)^      (won |lost)  .* us")
         self.assertNotIn("linear", out)
+
+        # Nothing but the defaults: no ratio of two times of the same step, in no run.
+        self.write("none.json", json.dumps({**root, "records": []}))
+        result = self.run_claret(*RUN, "--budget", "0", "--tuning", "none.json")
+        self.assertRegex(result.out, r"(?m)^step: [\d.]+ us, by the defaults: nothing faster was found$")
+        self.assertNotIn("times as fast", result.out)
+        times = self.json(self.run_claret(*RUN, "--budget", "0", "--tuning", "none.json", "--json"))["step_microseconds"]
+        self.assertEqual(len(set(times.values())), 1, times)
 
         # What is used, and when not.
         record = self.record_of(root, "conv2d_relu_pool")
         record["solver"], record["parameters"] = "rows", {"KT": 1}
         self.save(root)
+        result = self.run_claret(*RUN)
+        self.assertRegex(result.out, r"(?m)^step: [\d.]+ us by the defaults, .* us measured: (\d.\d\d times as fast|no faster by)")
         used = r"(?m)^conv1: rows KT=1 \(record\)"
         unused = r"(?m)^conv1: rows KT=\d \(default\)"
         self.assertRegex(self.explain().out, used)
