@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -188,6 +189,16 @@ static int save(struct training *training)
     return CLI_DONE;
 }
 
+static void say_stopped(const struct training *training)
+{
+    const char *folder = claret_run_folder(training->run);
+    char *word = claret_shell_word(folder);
+
+    cli_note("stopped after %zu steps, the weights are in %s; to go on: claret train --resume %s",
+             claret_session_steps(training->session), training->weights, word ? word : folder);
+    free(word);
+}
+
 static int run(struct training *training, bool *stopped)
 {
     struct claret_train_callbacks *callbacks = NULL;
@@ -220,9 +231,7 @@ static int run(struct training *training, bool *stopped)
         cli_error("standard output cannot be written (%s): stopped after %zu steps, the weights are in %s",
                   unheard, claret_session_steps(training->session), training->weights);
     else if (code == CLI_DONE && *stopped)
-        cli_note("stopped after %zu steps, the weights are in %s; to go on: claret train --resume %s",
-                 claret_session_steps(training->session), training->weights,
-                 claret_run_folder(training->run));
+        say_stopped(training);
     return status == CLARET_IO ? CLI_FAILED : code;
 }
 

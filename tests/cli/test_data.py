@@ -3,6 +3,7 @@ import csv
 import math
 import os
 import re
+import shlex
 import shutil
 import struct
 import zlib
@@ -41,6 +42,38 @@ class Mnist(harness.Case):
                      says=["data has 10 classes", "my gives 7", "out_features to 10"])
         self.refused("train", "--coarse-labels", "-o", "run", code=2, says=["CIFAR-100's", "MNIST"])
         self.assertEqual(self.files("run"), [])
+
+    def test_files(self):
+        """Where a folder is wanted: what to give instead, and nothing that cannot be done."""
+        os.rename(self.path("data"), self.path("my data"))
+        self.write("my data/notes.csv", "1,2\n")
+        self.write("alone/data_batch_1.bin.tar.gz", "")
+        for name in ("train-images-idx3-ubyte", "notes.csv"):
+            err = self.refused("train", "--data", f"my data/{name}", "-o", "run", code=1,
+                               says=rf"no data set in my data/{name}: it is a file; the folder .* MNIST: --data 'my data'$").err
+            self.assertNotIn("mkdir", err)
+        self.refused("train", "--data", "train-images-idx3-ubyte", "-o", "run", code=1, cwd=self.path("my data"),
+                     says=r"MNIST: --data \.$")
+        err = self.refused("train", "--data", "alone/data_batch_1.bin.tar.gz", "-o", "run", code=1,
+                           says=["it is a file, where a folder .* is wanted .*; unpack it", "MNIST: train-images"]).err
+        self.assertNotIn("fetch", err)
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_quotes(self):
+        """Commands to copy are right for a shell."""
+        folder = "mum's $HOME; data"
+        quoted = shlex.quote(folder).replace("'\"'\"'", r"'\''")
+        for name in (folder, f"./{folder}/"):
+            err = self.refused("train", "--data", name, "-o", "run", code=1, says="no such folder").err
+            commands = [re.search(pattern, err).group(1) for pattern in (r"(claret fetch .*)", r"(mkdir .*)")]
+            self.assertEqual(shlex.split(commands[0]), ["claret", "fetch", "cifar10", "--out", name])
+            self.assertEqual(shlex.split(commands[1]), ["mkdir", "-p", name, "&&", "tar", "-xzf", "cifar-10-binary.tar.gz", "-C", name])
+        self.write(f"{folder}/cifar-10-binary.tar.gz", "")
+        self.refused("train", "--data", folder, code=1,
+                     says=re.escape(f"tar -xzf {quoted[:-1]}/cifar-10-binary.tar.gz' -C {quoted}\n"))
+        for place in ("mnist", "fashion-mnist"):
+            shutil.copytree(self.path("data"), self.path(folder, place))
+        self.refused("train", "--data", folder, code=1, says=re.escape(f"MNIST: --data {quoted[:-1]}/mnist'"))
 
     def test_skip_unreadable(self):
         """Of no effect here; a file holds all options. Told before anything is read, and before the run that is there."""
