@@ -1,7 +1,9 @@
 """Checkpoints: a training that was killed, stopped or torn goes on, and ends with the same bits."""
 import os
 import random
+import re
 import resource
+import shlex
 import signal
 
 import harness
@@ -258,6 +260,21 @@ class Resume(harness.Case):
         for name in ("config.ini", "log.csv", "weights.safetensors"):
             os.unlink(self.path("run", name))
         self.refused(*TRAIN, "-o", "run", code=1, says=r"holds a run already \(checkpoint-")
+
+    def test_none(self):
+        """What there is instead, and how it comes that there are some."""
+        plain, tested = [*CONSTANT, "--epochs", "1"], "a run's"
+        self.run_claret(*plain, "-o", "plain")
+        self.run_claret(*plain, "--val-every", "1", "-o", tested)
+        os.mkdir(self.path("empty"))
+        how = r"\nCheckpoints are written by --checkpoint-every N, .* interrupted$"
+        self.refused("train", "--resume", "empty", code=2, says=f"^claret: empty holds no checkpoint{how}")
+        self.refused("train", "--resume", "plain", code=2,
+                     says=rf"^claret: plain holds no checkpoint\n.*: claret train --init plain/weights\.safetensors{how}")
+        err = self.refused("train", "--resume", tested, code=2, says=f"holds no checkpoint\n.*{how}").err
+        words = shlex.split(re.search("claret (train .*)", err).group(1))
+        self.assertEqual(words, ["train", "--resume", f"{tested}/best.safetensors"])
+        self.assertIn("going on after step 125", self.run_claret(*words, "--epochs", "2").err)
 
     def test_data_elsewhere(self):
         """Relative data are the first folder's; --data says where they are now."""

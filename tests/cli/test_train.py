@@ -515,6 +515,11 @@ class Eval(harness.Case):
         for path in ("w/weights.safetensors", "no.safetensors", "hidden.net"):
             self.refused(*TRAIN, "--model", path, code=1, says=f"{path}: these are weights .*--init")
         self.refused(*words, "", code=1, says="claret: ")
+        os.mkdir(self.path("none"))
+        says = "claret: w: a folder, where a safetensors file is wanted, such as w/weights.safetensors$"
+        self.refused(*words, "w", code=1, says=says)
+        self.refused(*TRAIN, "--init", "w", code=1, says=says)
+        self.refused(*words, "none", code=1, says="claret: none: a folder, where a safetensors file is wanted$")
         self.write("nan", data[:-4] + b"\0\0\xc0\x7f")
         self.refused(*words, "nan", code=1, says="nan: fc.weight: element 35999 is not finite")
         self.refused(*TRAIN, "--init", "nan", code=1, says="fc.weight: element 35999 is not finite")
