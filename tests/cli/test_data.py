@@ -43,6 +43,26 @@ class Mnist(harness.Case):
         self.refused("train", "--coarse-labels", "-o", "run", code=2, says=["CIFAR-100's", "MNIST"])
         self.assertEqual(self.files("run"), [])
 
+    def test_built_in(self):
+        """Changed in a copy, as the messages say."""
+        copy = r"\nIt is built in\. For a copy to change: claret show lenet5 --text > my.net; then train with --model ./my.net$"
+        words = ("train", "--model", "lenet5", "--epochs", "1", "-o")
+        self.refused(*words, "run", code=1, says=["to: input 1 6 6", copy])
+        for split, count in (("train", 40), ("t10k", 20)):
+            self.write(f"data/{split}-images-idx3-ubyte", idx([count, 28, 28], bytes(count * 28 * 28)))
+            self.write(f"data/{split}-labels-idx1-ubyte", idx([count], bytes(i % 10 for i in range(count))))
+        self.run_claret(*words, "fits")
+        text = self.run_claret("show", "lenet5", "--text").out
+        self.write("my.net", text.replace("out_features=10\n", "out_features=7\n"))
+        err = self.refused("train", "--model", "./my.net", "-o", "run", code=1, says="out_features to 10").err
+        self.assertNotIn("built in", err)
+        for i in range(7):
+            for split in ("train", "test"):
+                self.write(f"seven/{split}/{i}/a.png", png(28, 28, lambda x, y: b"abc"))
+        if "PNG" in have:
+            self.refused(*words, "run", "--data", "seven", code=1, says=["7 classes", "out_features to 7", copy])
+            self.run_claret("train", "--model", "./my.net", "--data", "seven", "--epochs", "1", "-o", "run")
+
     def test_files(self):
         """Where a folder is wanted: what to give instead, and nothing that cannot be done."""
         os.rename(self.path("data"), self.path("my data"))
