@@ -341,7 +341,7 @@ static void test_not_found(void **state)
         assert_int_equal(chmod(path, 0700), 0);
     }
     scratch_write("file", "", 0);
-    expect_fails(scratch("file"), CLARET_TEST, CLARET_NOT_FOUND, "it is not a folder", "--data shapes");
+    expect_fails(scratch("file"), CLARET_TEST, CLARET_NOT_FOUND, "it is a file", "--data shapes");
     expect_fails("", CLARET_TEST, CLARET_INVALID, "needs a path", "");
     expect_fails("./shapes", CLARET_TEST, CLARET_NOT_FOUND, "no data set in ./shapes", "");
 }

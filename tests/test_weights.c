@@ -339,7 +339,7 @@ static void test_not_safetensors(void **state)
     expect_refused(scratch_write("f", net, sizeof(net) - 1), CLARET_FORMAT,
                    "looks like a network text, which --model");
     expect_refused(scratch("no-such-file"), CLARET_NOT_FOUND, "No such file");
-    expect_refused(scratch("."), CLARET_IO, "not a file");
+    expect_refused(scratch("."), CLARET_IO, "a folder, where a safetensors file is wanted");
     assert_int_equal(mkfifo(scratch("fifo"), 0600), 0);
     expect_refused(scratch("fifo"), CLARET_IO, "not a file");
 }

@@ -262,6 +262,8 @@ CLARET_API enum claret_status claret_network_parse(const char *text, const char 
 CLARET_API void claret_network_destroy(struct claret_network *network);
 /* "simplecnn": the zoo's name, or the file's name without folder and ".net". */
 CLARET_API const char *claret_network_name(const struct claret_network *network);
+/* The network text that it was made from. */
+CLARET_API const char *claret_network_text(const struct claret_network *network);
 /* input[3] gets channels, height, width; *classes the number of logits. */
 CLARET_API void claret_network_shape(const struct claret_network *network, int input[3], int *classes);
 /* The layer table, and about how many bytes of a device training takes at that batch size. freeze: as the

@@ -47,6 +47,9 @@ long long cli_number(const struct cli_args *args, const char *key);
 
 /* "Test loss: …" and a line for each class. */
 void cli_print_result(const struct claret_result *result, const struct claret_dataset *dataset);
+/* Warns where all images, of several classes, were taken for one; advice: what to do about it. */
+void cli_warn_of_one_class(const struct claret_result *result, const struct claret_dataset *dataset,
+                           const char *advice);
 /* Adds "loss", "accuracy", "class_accuracy". */
 void cli_result_json(json_t *object, const struct claret_result *result,
                      const struct claret_dataset *dataset);

@@ -76,6 +76,7 @@ static const char *const eval_paragraphs[] = {
 static const struct cli_example show_examples[] = {
     {"claret show simplecnn", "the layers with shapes, parameters and multiply-adds"},
     {"claret show mynet.net -b 128", "and the memory that training needs at that batch size"},
+    {"claret show simplecnn --text > my.net", "its text, to be changed for data of your own"},
     {"claret show simplecnn --dump-plan --device cpu", "the launches of a training step on a device"},
     {"claret show simplecnn --explain -b 128", "which solver runs each node, and why no other does"},
     {NULL, NULL},

@@ -78,6 +78,9 @@ static int evaluate(const struct cli_args *args, struct claret_session *session,
         claret_session_evaluate(session, dataset, &result) != CLARET_OK)
         return cli_failed(CLI_FAILED);
     cli_print_result(result, dataset);
+    cli_warn_of_one_class(result, dataset,
+                          "either --mean and --std are not the training's, or its steps were too large: "
+                          "train with a smaller --lr or a larger --batch-size");
     print_confusion(result, dataset);
     cli_out("Speed: %.1f images/s\n", images_per_second(result));
     if (args->value[CLI_JSON])

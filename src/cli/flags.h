@@ -106,13 +106,13 @@ enum cli_group {
       "start from these weights (safetensors) instead of random ones")                                       \
     X(RESET, "reset", 0, "NAME,...", "reset", T, DATA, NULL,                                                 \
       "begin these layers or tensors anew, whatever the --init file has of them (patterns as in a shell)")   \
-    X(FREEZE, "freeze", 0, "NAME,...", "freeze", TS, TRAINING, NULL,                                         \
+    X(FREEZE, "freeze", 0, "NAME,...", "freeze", TS, TRAINING, "!text",                                      \
       "leave these layers or tensors as they are (patterns as in a shell): no gradient is computed below "   \
       "what is left to train. Running statistics go on, as in PyTorch")                                      \
     X(LIMIT_TRAIN, "limit-train", 0, "N", "limit-train", T, DATA, NULL,                                      \
       "use the first N training images; 0: all")                                                             \
     X(LIMIT_TEST, "limit-test", 0, "N", "limit-test", TE, DATA, NULL, "use the first N test images; 0: all") \
-    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TSP, TRAINING, NULL, "images in a step")             \
+    X(BATCH_SIZE, "batch-size", 'b', "N", "batch-size", TSP, TRAINING, "!text", "images in a step")          \
     X(EVAL_BATCH, "batch-size", 'b', "N", "batch-size", E, DEVICE, NULL,                                     \
       "images at a time, or as many of them as fit; not given: 128")                                         \
     X(EPOCHS, "epochs", 0, "N", "epochs", T, TRAINING, NULL, "times to go through the training images")      \
@@ -247,6 +247,8 @@ enum cli_group {
       "neither read nor write compiled programs")                                                            \
     X(KERNEL_DIR, "kernel-dir", 0, "DIR", "kernel-dir", TESP, DEVICE, NULL,                                  \
       "take the .cl sources from there instead of the embedded ones")                                        \
+    X(TEXT, "text", 0, NULL, NULL, S, OUTPUT, "!json !dump-plan !explain",                                   \
+      "print the network text itself: a copy of a built-in network, to be changed")                          \
     X(DUMP_PLAN, "dump-plan", 0, NULL, NULL, TS, OUTPUT, NULL,                                               \
       "print the launches of a training step and their memory, and end")                                     \
     X(EXPLAIN, "explain", 0, NULL, NULL, TS, OUTPUT, NULL,                                                   \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/shell.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
@@ -252,10 +253,12 @@ static int add(struct predicting *predicting, const char *file)
     struct stat info;
 
     if (stat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
+        char *word = claret_shell_word(file);
         predicting->failed++;
         cli_error("%s: a folder, where an image is wanted; for those in it: find %s -name '*.png' | claret "
                   "predict - ...",
-                  file, file);
+                  file, word ? word : file);
+        free(word);
         return CLI_DONE;
     }
     if (claret_image_read(file, predicting->shape[0], predicting->shape[1], predicting->shape[2],

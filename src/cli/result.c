@@ -37,6 +37,25 @@ void cli_print_result(const struct claret_result *result, const struct claret_da
     }
 }
 
+void cli_warn_of_one_class(const struct claret_result *result, const struct claret_dataset *dataset,
+                           const char *advice)
+{
+    int classes = claret_dataset_classes(dataset), there = 0, taken = 0, last = 0;
+
+    for (int i = 0; i < classes; i++) {
+        size_t right, predicted = 0;
+        there += class_count(result, classes, i, &right) > 0;
+        for (int label = 0; label < classes; label++)
+            predicted += claret_result_confusion(result, label, i);
+        taken += predicted > 0;
+        last = predicted ? i : last;
+    }
+    if (there > 1 && taken == 1)
+        cli_warning("all %zu test images, of %d classes, were taken for one, %s: the network tells them not "
+                    "apart; %s",
+                    claret_result_count(result), there, claret_dataset_class_name(dataset, last), advice);
+}
+
 void cli_result_json(json_t *object, const struct claret_result *result, const struct claret_dataset *dataset)
 {
     int classes = claret_dataset_classes(dataset);

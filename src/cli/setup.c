@@ -47,6 +47,17 @@ static bool flags_fit_data(const struct cli_args *args)
     return false;
 }
 
+/* Of --resume, where the checkpoint's data are not found. */
+static void say_whose_data(const struct cli_args *args)
+{
+    const char *data = claret_options_get(args->options, "data");
+
+    cli_error("--data %s is what %s has%s, or give the folder where the data set is now: --data DIR", data,
+              claret_checkpoint_file(args->checkpoint),
+              data[0] == '/' ? ""
+                             : ", as seen from the folder that the training was started in: go on there");
+}
+
 int cli_open_data(const struct cli_args *args, const struct claret_network *network, enum claret_split split,
                   struct claret_dataset **dataset)
 {
@@ -54,7 +65,13 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
         return CLI_USAGE;
     enum claret_status status = claret_dataset_load(args->options, network, split, dataset);
 
-    return status == CLARET_OK ? CLI_DONE : cli_failed(cli_exit_code(status));
+    if (status == CLARET_OK)
+        return CLI_DONE;
+    int code = cli_failed(cli_exit_code(status));
+    if (status == CLARET_NOT_FOUND && args->checkpoint && !args->value[CLI_DATA] &&
+        !args->value[CLI_DATA_PATH])
+        say_whose_data(args);
+    return code;
 }
 
 /* A folder's name, which a class's may be, can hold any character but those of control. */

@@ -1,5 +1,6 @@
 /* claret show */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -56,6 +57,15 @@ static int describe(const struct cli_args *args, const struct claret_network *ne
     return code;
 }
 
+static int print_text(const struct claret_network *network)
+{
+    const char *text = claret_network_text(network);
+    size_t length = strlen(text);
+
+    cli_out("%s%s", text, length && text[length - 1] == '\n' ? "" : "\n");
+    return CLI_DONE;
+}
+
 int cli_show(const struct cli_args *args)
 {
     struct claret_network *network = NULL;
@@ -71,7 +81,10 @@ int cli_show(const struct cli_args *args)
         return code;
     if (claret_network_load(args->operand, &network) != CLARET_OK)
         return cli_failed(CLI_FAILED);
-    code = cli_plan_wanted(args) ? print_plan(args, network) : describe(args, network);
+    if (args->value[CLI_TEXT])
+        code = print_text(network);
+    else
+        code = cli_plan_wanted(args) ? print_plan(args, network) : describe(args, network);
     claret_network_destroy(network);
     return code;
 }

@@ -125,6 +125,19 @@ void cli_error(const char *format, ...)
     fputc('\n', stderr);
 }
 
+void cli_warning(const char *format, ...)
+{
+    va_list arguments;
+
+    cli_progress_clear();
+    fprintf(stderr, "%s%s: warning:%s ", terminal.colour ? YELLOW : "", terminal.program,
+            terminal.colour ? PLAIN : "");
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
 void cli_note(const char *format, ...)
 {
     va_list arguments;

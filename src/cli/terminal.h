@@ -22,6 +22,7 @@ void cli_out_json(const char *text);
 const char *cli_out_error(void);
 
 void cli_error(const char *format, ...) CLARET_PRINTF(1, 2);
+void cli_warning(const char *format, ...) CLARET_PRINTF(1, 2);
 void cli_note(const char *format, ...) CLARET_PRINTF(1, 2); /* not with --quiet */
 void cli_progress(const char *format, ...) CLARET_PRINTF(1, 2);
 void cli_progress_clear(void);

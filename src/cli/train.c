@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -191,6 +192,16 @@ static int save(struct training *training)
     return CLI_DONE;
 }
 
+static void say_stopped(const struct training *training)
+{
+    const char *folder = claret_run_folder(training->run);
+    char *word = claret_shell_word(folder);
+
+    cli_note("stopped after %zu steps, the weights are in %s; to go on: claret train --resume %s",
+             claret_session_steps(training->session), training->weights, word ? word : folder);
+    free(word);
+}
+
 static int run(struct training *training, bool *stopped)
 {
     struct claret_train_callbacks *callbacks = NULL;
@@ -223,9 +234,7 @@ static int run(struct training *training, bool *stopped)
         cli_error("standard output cannot be written (%s): stopped after %zu steps, the weights are in %s",
                   unheard, claret_session_steps(training->session), training->weights);
     else if (code == CLI_DONE && *stopped)
-        cli_note("stopped after %zu steps, the weights are in %s; to go on: claret train --resume %s",
-                 claret_session_steps(training->session), training->weights,
-                 claret_run_folder(training->run));
+        say_stopped(training);
     return status == CLARET_IO ? CLI_FAILED : code;
 }
 
@@ -244,6 +253,9 @@ static int test(struct training *training)
     if (claret_session_evaluate(training->session, training->test, &training->result) != CLARET_OK)
         return cli_signals_caught() ? CLI_DONE : cli_failed(CLI_FAILED);
     cli_print_result(training->result, training->test);
+    cli_warn_of_one_class(training->result, training->test,
+                          "after more than a few steps of training, these were too large: take a smaller "
+                          "--lr, a larger --batch-size or --normalize auto");
     cli_out("Speed: %.1f images/s\n", images_per_second(training->session));
     return CLI_DONE;
 }

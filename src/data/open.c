@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "source.h"
 
@@ -64,6 +65,17 @@ bool claret_data_good_name(const char *name)
 
 /* ---- what is said where it does not work out ----------------------------------------------------------- */
 
+/* How to unpack an archive, and where to. */
+static void say_unpack(const char *archive, const char *folder)
+{
+    char *from = claret_shell_word(archive), *to = claret_shell_word(folder);
+
+    if (from && to)
+        claret_error_context("The archive is there, but not unpacked: tar -xzf %s -C %s", from, to);
+    free(from);
+    free(to);
+}
+
 /* Archives that lie there as they were fetched. */
 static bool packed_archive(const char *folder)
 {
@@ -75,7 +87,7 @@ static bool packed_archive(const char *folder)
         char *path = claret_path_join(folder, archives[i]);
         bool packed = path && stat(path, &info) == 0;
         if (packed)
-            claret_error_context("The archive is there, but not unpacked: tar -xzf %s -C %s", path, folder);
+            say_unpack(path, folder);
         free(path);
         if (packed)
             return true;
@@ -83,28 +95,97 @@ static bool packed_archive(const char *folder)
     return false;
 }
 
+/* In `folder`, which is none yet. */
+static void say_how_to_get(const char *folder)
+{
+    char *word = claret_shell_word(folder);
+
+    if (word)
+        claret_error_context("To get CIFAR-10 (170 MB): claret fetch cifar10 --out %s\n"
+                             "or by hand: fetch " CLARET_CIFAR10_ADDRESS "\n(MD5 " CLARET_CIFAR10_MD5
+                             ") and unpack it: mkdir -p %s && tar -xzf cifar-10-binary.tar.gz -C %s",
+                             word, word, word);
+    free(word);
+}
+
+/* Of a file: the data set that its folder holds; NULL: none. Folders of images lie beside anything. */
+static const struct claret_source *source_around(const char *folder)
+{
+    for (size_t i = 0; i < SOURCES; i++) {
+        char *place = NULL;
+        bool found =
+            sources[i] != &claret_source_folder && sources[i]->find(folder, &place) == CLARET_OK && place;
+        claret_error_clear();
+        free(place);
+        if (found)
+            return sources[i];
+    }
+    return NULL;
+}
+
+/* "." of "file", "/" of "/file"; malloc'ed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = claret_strdup(slash ? path : ".");
+
+    if (folder && slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+/* What it is for instead, and what to give. */
+static enum claret_status is_file(const char *path, const char *looked)
+{
+    static const char *const packed[] = {".tar.gz", ".tgz", ".tar", ".zip"};
+    char *folder = folder_of(path), *word = folder ? claret_shell_word(folder) : NULL;
+    const struct claret_source *source = folder ? source_around(folder) : NULL;
+    size_t length = strlen(path);
+    bool archive = false;
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t ending = strlen(packed[i]);
+        archive |= length > ending && strcmp(path + length - ending, packed[i]) == 0;
+    }
+    if (source && word) {
+        claret_fail(CLARET_NOT_FOUND,
+                    "no data set in %s: it is a file; the folder that it lies in holds %s: --data %s", path,
+                    source->name, word);
+    } else {
+        claret_fail(CLARET_NOT_FOUND,
+                    "no data set in %s: it is a file, where a folder with a data set is wanted (or an .npz "
+                    "file)%s\nLooked for%s",
+                    path, archive ? "; unpack it, and give the folder that comes of it" : "", looked);
+        claret_error_context("To train without data, on the built-in set: --data shapes");
+    }
+    free(folder);
+    free(word);
+    return CLARET_NOT_FOUND;
+}
+
 static enum claret_status not_found(const char *path)
 {
-    struct claret_text looked = {0};
+    struct claret_text text = {0};
     struct stat info;
     const char *there = "";
 
+    for (size_t i = 0; i < SOURCES; i++)
+        claret_text_add(&text, "\n  %s: %s", sources[i]->name, sources[i]->looked_for);
+    const char *looked = text.failed ? "" : text.data;
     if (stat(path, &info) != 0)
         there = errno == ENOENT ? ": there is no such folder" : ": it cannot be looked into";
     else if (!S_ISDIR(info.st_mode))
-        there = ": it is not a folder";
-    for (size_t i = 0; i < SOURCES; i++)
-        claret_text_add(&looked, "\n  %s: %s", sources[i]->name, sources[i]->looked_for);
-    claret_fail(CLARET_NOT_FOUND, "no data set in %s%s\nLooked for%s", path, there,
-                looked.failed ? "" : looked.data);
-    claret_text_drop(&looked);
-    if (packed_archive(path))
-        return CLARET_NOT_FOUND;
-    claret_error_context("To get CIFAR-10 (170 MB): claret fetch cifar10 --out %s\n"
-                         "or by hand: fetch " CLARET_CIFAR10_ADDRESS "\n(MD5 " CLARET_CIFAR10_MD5
-                         ") and unpack it: mkdir -p %s && tar -xzf cifar-10-binary.tar.gz -C %s",
-                         path, path, path);
-    claret_error_context("To train without it, on the built-in set: --data shapes");
+        there = NULL;
+    if (!there) {
+        is_file(path, looked);
+    } else {
+        claret_fail(CLARET_NOT_FOUND, "no data set in %s%s\nLooked for%s", path, there, looked);
+        if (!packed_archive(path)) {
+            say_how_to_get(path);
+            claret_error_context("To train without it, on the built-in set: --data shapes");
+        }
+    }
+    claret_text_drop(&text);
     return CLARET_NOT_FOUND;
 }
 
@@ -112,9 +193,12 @@ static enum claret_status several(const char *path, char *const places[SOURCES])
 {
     struct claret_text list = {0};
 
-    for (size_t i = 0; i < SOURCES; i++)
-        if (places[i])
-            claret_text_add(&list, "\n  %s: --data %s", sources[i]->name, places[i]);
+    for (size_t i = 0; i < SOURCES; i++) {
+        char *word = places[i] ? claret_shell_word(places[i]) : NULL;
+        if (word)
+            claret_text_add(&list, "\n  %s: --data %s", sources[i]->name, word);
+        free(word);
+    }
     claret_fail(CLARET_FORMAT, "%s holds several data sets; name the one that is meant:%s", path,
                 list.failed ? "" : list.data);
     claret_text_drop(&list);

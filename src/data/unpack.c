@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 #ifdef CLARET_HAVE_LIBARCHIVE
@@ -170,6 +171,13 @@ done:
 enum claret_status claret_unpack(const char *path, const char *into, const char *folder)
 {
     (void)folder;
-    return claret_fail(CLARET_IO, "this claret was built without libarchive: tar -xzf %s -C %s", path, into);
+    char *from = claret_shell_word(path), *to = claret_shell_word(into);
+    enum claret_status status =
+        from && to
+            ? claret_fail(CLARET_IO, "this claret was built without libarchive: tar -xzf %s -C %s", from, to)
+            : claret_no_memory();
+    free(from);
+    free(to);
+    return status;
 }
 #endif

@@ -106,8 +106,11 @@ enum claret_status claret_network_load(const char *name, struct claret_network *
     if (strchr(name, '/') || ends_in(name, ".net"))
         return load_file(name, network);
     for (size_t i = 0; claret_network_zoo(i); i++)
-        if (strcmp(claret_network_zoo(i), name) == 0)
-            return parse(claret_model_files[i].text, claret_model_files[i].name, network);
+        if (strcmp(claret_network_zoo(i), name) == 0) {
+            CLARET_TRY(parse(claret_model_files[i].text, claret_model_files[i].name, network));
+            (*network)->built_in = true;
+            return CLARET_OK;
+        }
     int near = claret_nearest(name, zoo_name, NULL);
     struct claret_text known = {0};
     for (size_t i = 0; claret_network_zoo(i); i++)
@@ -134,6 +137,11 @@ void claret_network_destroy(struct claret_network *network)
 const char *claret_network_name(const struct claret_network *network)
 {
     return network->name;
+}
+
+const char *claret_network_text(const struct claret_network *network)
+{
+    return network->text;
 }
 
 void claret_network_shape(const struct claret_network *network, int input[3], int *classes)

@@ -8,6 +8,7 @@ struct claret_network {
     char *name, *text;
     struct claret_spec *spec;
     int classes;
+    bool built_in;
 };
 
 #endif

@@ -1,7 +1,6 @@
 #include "train/checkpoint.h"
 #include "train/optimizer.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +8,12 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "train/schedule.h"
 #include "train/weights.h"
 
 #define FORMAT 1
-#define PREFIX "checkpoint-"
-#define SUFFIX ".safetensors"
 
 struct claret_checkpoint {
     char *path, *folder;
@@ -25,27 +21,6 @@ struct claret_checkpoint {
     json_t *root; /* the metadata */
     struct claret_weights_list tensors;
 };
-
-/* ---- names ---- */
-
-size_t claret_checkpoint_number(const char *name)
-{
-    const size_t prefix = sizeof PREFIX - 1, length = strlen(name);
-    char digits[32] = "";
-    int64_t number = 0;
-    if (length < prefix + 8 + sizeof SUFFIX - 1 || length > prefix + 20 + sizeof SUFFIX - 1 ||
-        strncmp(name, PREFIX, prefix) != 0 || strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) != 0)
-        return 0;
-    memcpy(digits, name + prefix, length - prefix - (sizeof SUFFIX - 1));
-    return claret_parse_int(digits, 1, INT64_MAX, &number) ? (size_t)number : 0;
-}
-
-char *claret_checkpoint_path(const char *folder, size_t steps)
-{
-    char name[sizeof PREFIX + 24 + sizeof SUFFIX];
-    snprintf(name, sizeof name, PREFIX "%08zu" SUFFIX, steps);
-    return claret_path_join(folder, name);
-}
 
 /* ---- the digest ---- */
 
@@ -193,30 +168,6 @@ end:
     return status;
 }
 
-enum claret_status claret_checkpoint_list(const char *path, size_t most, size_t **numbers, size_t *count)
-{
-    DIR *folder = opendir(path);
-    *numbers = NULL;
-    *count = 0;
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        size_t number = claret_checkpoint_number(entry->d_name), at = *count;
-        if (!number || number > most)
-            continue;
-        size_t *larger = realloc(*numbers, (*count + 1) * sizeof *larger);
-        if (!larger) {
-            closedir(folder);
-            return claret_no_memory();
-        }
-        for (*numbers = larger; at > 0 && larger[at - 1] > number; at--)
-            larger[at] = larger[at - 1];
-        larger[at] = number;
-        ++*count;
-    }
-    if (folder)
-        closedir(folder);
-    return CLARET_OK;
-}
-
 static void drop_file(struct claret_checkpoint *checkpoint)
 {
     json_decref(checkpoint->root);
@@ -248,8 +199,9 @@ static enum claret_status open_newest(struct claret_checkpoint *checkpoint)
     }
     free(numbers);
     if (status == CLARET_OK && !found)
-        status = claret_fail(CLARET_NOT_FOUND, "%s holds no%s checkpoint%s%s", checkpoint->folder,
-                             count ? " whole" : "", count ? ":\n" : "", count ? passed.data : "");
+        status = count ? claret_fail(CLARET_NOT_FOUND, "%s holds no whole checkpoint:\n%s",
+                                     checkpoint->folder, passed.failed ? "" : passed.data)
+                       : claret_checkpoint_none(checkpoint->folder);
     if (status == CLARET_OK && passed.size)
         status = claret_text_take(&passed, &checkpoint->passed);
     claret_text_drop(&passed);

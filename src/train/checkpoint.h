@@ -24,6 +24,8 @@ const char *claret_checkpoint_folder(const struct claret_checkpoint *checkpoint)
 size_t claret_checkpoint_number(const char *name);
 /* Steps of the checkpoints in a folder, up to `most`, in order; *numbers is malloc'ed. */
 enum claret_status claret_checkpoint_list(const char *folder, size_t most, size_t **numbers, size_t *count);
+/* CLARET_NOT_FOUND: there are none in the run's folder; the message has what else there is to go on from. */
+enum claret_status claret_checkpoint_none(const char *folder);
 /* Its name in `folder`, malloc'ed; NULL: out of memory. */
 char *claret_checkpoint_path(const char *folder, size_t steps);
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define HEADER_LIMIT 100000000 /* the format's own */
 
 /* ---- numbers in bytes ---------------------------------------------------------------------------------- */
@@ -195,6 +197,19 @@ enum claret_status claret_safetensors_read(const struct claret_safetensors *read
     return CLARET_OK;
 }
 
+/* A run's, most likely. */
+static enum claret_status is_folder(const char *path)
+{
+    struct stat info;
+    char *weights = claret_path_join(path, "weights.safetensors");
+    bool there = weights && stat(weights, &info) == 0;
+
+    claret_fail(CLARET_IO, "%s: a folder, where a safetensors file is wanted%s%s", path,
+                there ? ", such as " : "", there ? weights : "");
+    free(weights);
+    return CLARET_IO;
+}
+
 static enum claret_status open_stream(struct claret_safetensors *reader, uint64_t *size)
 {
     struct stat info;
@@ -205,8 +220,9 @@ static enum claret_status open_stream(struct claret_safetensors *reader, uint64_
         return claret_fail(errno == ENOENT ? CLARET_NOT_FOUND : CLARET_IO, "%s: cannot be opened: %s",
                            reader->path, strerror(errno));
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !(reader->stream = fdopen(fd, "rb"))) {
+        bool folder = S_ISDIR(info.st_mode);
         close(fd);
-        return claret_fail(CLARET_IO, "%s: not a file", reader->path);
+        return folder ? is_folder(reader->path) : claret_fail(CLARET_IO, "%s: not a file", reader->path);
     }
     *size = (uint64_t)info.st_size;
     return CLARET_OK;

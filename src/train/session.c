@@ -14,6 +14,16 @@
 
 /* ---- making ---- */
 
+/* Of an error that says what to change in its text. */
+static enum claret_status say_where(const struct claret_network *network, enum claret_status status)
+{
+    if (network->built_in)
+        claret_error_context("It is built in. For a copy to change: claret show %s --text > my.net; then "
+                             "train with --model ./my.net",
+                             network->name);
+    return status;
+}
+
 /* Another network can be trained; what was trained needs the data that it was trained on. */
 static enum claret_status check_dataset(const struct claret_network *network,
                                         const struct claret_dataset *dataset, bool training)
@@ -33,16 +43,18 @@ static enum claret_status check_dataset(const struct claret_network *network,
             "was trained on (--data)",
             dataset->classes, network->name, network->classes);
     if (!shape)
-        return claret_fail(CLARET_SHAPE,
-                           "the data's images are %dx%dx%d, the network %s takes %" PRId64 "x%" PRId64
-                           "x%" PRId64 ": change its line 'input' to: input %d %d %d",
-                           dataset->channels, dataset->height, dataset->width, network->name, in[0], in[1],
-                           in[2], dataset->channels, dataset->height, dataset->width);
+        return say_where(network,
+                         claret_fail(CLARET_SHAPE,
+                                     "the data's images are %dx%dx%d, the network %s takes %" PRId64
+                                     "x%" PRId64 "x%" PRId64 ": change its line 'input' to: input %d %d %d",
+                                     dataset->channels, dataset->height, dataset->width, network->name, in[0],
+                                     in[1], in[2], dataset->channels, dataset->height, dataset->width));
     if (dataset->classes != network->classes)
-        return claret_fail(CLARET_SHAPE,
-                           "the data has %d classes, the network %s gives %d: change its last layer's "
-                           "out_features to %d",
-                           dataset->classes, network->name, network->classes, dataset->classes);
+        return say_where(
+            network, claret_fail(CLARET_SHAPE,
+                                 "the data has %d classes, the network %s gives %d: change its last layer's "
+                                 "out_features to %d",
+                                 dataset->classes, network->name, network->classes, dataset->classes));
     return CLARET_OK;
 }
 
@@ -150,6 +162,7 @@ enum claret_status claret_session_create(const struct claret_network *network,
     CLARET_GOTO(fail, claret_options_check(session->options));
     session->optimizer = claret_optimizer_of(session->options);
     CLARET_GOTO(fail, claret_network_parse(network->text, network->spec->file, &session->network));
+    session->network->built_in = network->built_in;
     CLARET_GOTO(fail, fill(session, dataset, training));
     *result = session;
     return CLARET_OK;

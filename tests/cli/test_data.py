@@ -3,6 +3,7 @@ import csv
 import math
 import os
 import re
+import shlex
 import shutil
 import struct
 import zlib
@@ -41,6 +42,58 @@ class Mnist(harness.Case):
                      says=["data has 10 classes", "my gives 7", "out_features to 10"])
         self.refused("train", "--coarse-labels", "-o", "run", code=2, says=["CIFAR-100's", "MNIST"])
         self.assertEqual(self.files("run"), [])
+
+    def test_built_in(self):
+        """Changed in a copy, as the messages say."""
+        copy = r"\nIt is built in\. For a copy to change: claret show lenet5 --text > my.net; then train with --model ./my.net$"
+        words = ("train", "--model", "lenet5", "--epochs", "1", "-o")
+        self.refused(*words, "run", code=1, says=["to: input 1 6 6", copy])
+        for split, count in (("train", 40), ("t10k", 20)):
+            self.write(f"data/{split}-images-idx3-ubyte", idx([count, 28, 28], bytes(count * 28 * 28)))
+            self.write(f"data/{split}-labels-idx1-ubyte", idx([count], bytes(i % 10 for i in range(count))))
+        self.run_claret(*words, "fits")
+        text = self.run_claret("show", "lenet5", "--text").out
+        self.write("my.net", text.replace("out_features=10\n", "out_features=7\n"))
+        err = self.refused("train", "--model", "./my.net", "-o", "run", code=1, says="out_features to 10").err
+        self.assertNotIn("built in", err)
+        for i in range(7):
+            for split in ("train", "test"):
+                self.write(f"seven/{split}/{i}/a.png", png(28, 28, lambda x, y: b"abc"))
+        if "PNG" in have:
+            self.refused(*words, "run", "--data", "seven", code=1, says=["7 classes", "out_features to 7", copy])
+            self.run_claret("train", "--model", "./my.net", "--data", "seven", "--epochs", "1", "-o", "run")
+
+    def test_files(self):
+        """Where a folder is wanted: what to give instead, and nothing that cannot be done."""
+        os.rename(self.path("data"), self.path("my data"))
+        self.write("my data/notes.csv", "1,2\n")
+        self.write("alone/data_batch_1.bin.tar.gz", "")
+        for name in ("train-images-idx3-ubyte", "notes.csv"):
+            err = self.refused("train", "--data", f"my data/{name}", "-o", "run", code=1,
+                               says=rf"no data set in my data/{name}: it is a file; the folder .* MNIST: --data 'my data'$").err
+            self.assertNotIn("mkdir", err)
+        self.refused("train", "--data", "train-images-idx3-ubyte", "-o", "run", code=1, cwd=self.path("my data"),
+                     says=r"MNIST: --data \.$")
+        err = self.refused("train", "--data", "alone/data_batch_1.bin.tar.gz", "-o", "run", code=1,
+                           says=["it is a file, where a folder .* is wanted .*; unpack it", "MNIST: train-images"]).err
+        self.assertNotIn("fetch", err)
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_quotes(self):
+        """Commands to copy are right for a shell."""
+        folder = "mum's $HOME; data"
+        quoted = shlex.quote(folder).replace("'\"'\"'", r"'\''")
+        for name in (folder, f"./{folder}/"):
+            err = self.refused("train", "--data", name, "-o", "run", code=1, says="no such folder").err
+            commands = [re.search(pattern, err).group(1) for pattern in (r"(claret fetch .*)", r"(mkdir .*)")]
+            self.assertEqual(shlex.split(commands[0]), ["claret", "fetch", "cifar10", "--out", name])
+            self.assertEqual(shlex.split(commands[1]), ["mkdir", "-p", name, "&&", "tar", "-xzf", "cifar-10-binary.tar.gz", "-C", name])
+        self.write(f"{folder}/cifar-10-binary.tar.gz", "")
+        self.refused("train", "--data", folder, code=1,
+                     says=re.escape(f"tar -xzf {quoted[:-1]}/cifar-10-binary.tar.gz' -C {quoted}\n"))
+        for place in ("mnist", "fashion-mnist"):
+            shutil.copytree(self.path("data"), self.path(folder, place))
+        self.refused("train", "--data", folder, code=1, says=re.escape(f"MNIST: --data {quoted[:-1]}/mnist'"))
 
     def test_skip_unreadable(self):
         """Of no effect here; a file holds all options. Told before anything is read, and before the run that is there."""

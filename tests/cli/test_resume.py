@@ -1,7 +1,9 @@
 """Checkpoints: a training that was killed, stopped or torn goes on, and ends with the same bits."""
 import os
 import random
+import re
 import resource
+import shlex
 import signal
 
 import harness
@@ -91,13 +93,15 @@ class Resume(harness.Case):
     def test_stopped(self):
         """A signal leaves a checkpoint, wherever the training stands; other threads are as good."""
         expected = self.whole()
-        process = self.start(*LONG, "-o", "run")
+        process = self.start(*LONG, "-o", "my run")
         for _ in range(40):
             process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process).code, -signal.SIGINT)
-        self.assertEqual(len(self.checkpoints("run")), 1)
-        self.check(self.run_claret("train", "--resume", "run", "--workers", "0"), "run", expected)
+        stopped = self.finish(process)
+        self.assertEqual(stopped.code, -signal.SIGINT)
+        self.assertIn("to go on: claret train --resume 'my run'\n", stopped.err)
+        self.assertEqual(len(self.checkpoints("my run")), 1)
+        self.check(self.run_claret("train", "--resume", "my run", "--workers", "0"), "my run", expected)
 
     def test_torn(self):
         """The newest file cut, or with one bit turned anywhere: the one before is taken."""
@@ -256,6 +260,37 @@ class Resume(harness.Case):
         for name in ("config.ini", "log.csv", "weights.safetensors"):
             os.unlink(self.path("run", name))
         self.refused(*TRAIN, "-o", "run", code=1, says=r"holds a run already \(checkpoint-")
+
+    def test_none(self):
+        """What there is instead, and how it comes that there are some."""
+        plain, tested = [*CONSTANT, "--epochs", "1"], "a run's"
+        self.run_claret(*plain, "-o", "plain")
+        self.run_claret(*plain, "--val-every", "1", "-o", tested)
+        os.mkdir(self.path("empty"))
+        how = r"\nCheckpoints are written by --checkpoint-every N, .* interrupted$"
+        self.refused("train", "--resume", "empty", code=2, says=f"^claret: empty holds no checkpoint{how}")
+        self.refused("train", "--resume", "plain", code=2,
+                     says=rf"^claret: plain holds no checkpoint\n.*: claret train --init plain/weights\.safetensors{how}")
+        err = self.refused("train", "--resume", tested, code=2, says=f"holds no checkpoint\n.*{how}").err
+        words = shlex.split(re.search("claret (train .*)", err).group(1))
+        self.assertEqual(words, ["train", "--resume", f"{tested}/best.safetensors"])
+        self.assertIn("going on after step 125", self.run_claret(*words, "--epochs", "2").err)
+
+    def test_data_elsewhere(self):
+        """Relative data are the first folder's; --data says where they are now."""
+        for split, count in (("train", 40), ("t10k", 20)):
+            for kind, dims, data in (("images-idx3", [count, 6, 6], bytes(count * 36)),
+                                     ("labels-idx1", [count], bytes(i % 10 for i in range(count)))):
+                self.write(f"work/set/{split}-{kind}-ubyte", bytes([0, 0, 8, len(dims)]) +
+                           b"".join(dim.to_bytes(4, "big") for dim in dims) + data)
+        self.write("work/grey.net", "input 1 6 6\nflatten\nlinear out_features=10\n")
+        self.run_claret("train", "--data", "./set", "--model", "grey.net", "--epochs", "1", "--checkpoint-every", "5",
+                        "-o", "run", cwd=self.path("work"))
+        told = r"(?m)^claret: --data \./set is what work/run/checkpoint-00000010\.safetensors has, .* started in: go on there, .*--data DIR$"
+        self.refused("train", "--resume", "work/run", "--epochs", "2", code=1, says=["no data set in ./set", told])
+        err = self.refused("train", "--resume", "work/run", "--data", "./other", code=1, says="no data set in ./other").err
+        self.assertNotIn("is what", err)
+        self.run_claret("train", "--resume", "work/run", "--epochs", "2", "--data", "work/set")
 
     def test_refused(self):
         self.run_claret(*TRAIN, "-o", "run", "--checkpoint-every", "10")

@@ -472,6 +472,25 @@ class Eval(harness.Case):
         self.assertEqual(result.err.count(": no images\n"), list(self.json(result)["class_accuracy"].values()).count(None))
         self.assertIn(": no images\n", result.err)
 
+    def test_one_class(self):
+        """A bias that outweighs all else: said by both tests, and not of a single image."""
+        self.run_claret(*TRAIN, "--max-steps", "1", "-o", "w")
+        with open(self.path("w/weights.safetensors"), "rb") as file:
+            data = bytearray(file.read())
+        size, = struct.unpack("<Q", data[:8])
+        bias = 8 + size + json.loads(data[8:8 + size])["fc.bias"]["data_offsets"][0]
+        data[bias + 12:bias + 16] = struct.pack("<f", 1e6)
+        self.write("w/one.safetensors", bytes(data))
+        test = ("eval", "--data", "shapes", "--weights", "w/one.safetensors", "--limit-test")
+        says = r"(?m)^claret: warning: all 100 test images, of \d+ classes, were taken for one, (.*): the network .*--lr.*--batch-size"
+        result = self.run_claret(*test, "100")
+        name = re.search(says, result.err).group(1)
+        self.assertIn(f"  {name}: 100.00%\n", result.out)
+        self.assertIn("--mean", result.err)
+        self.assertRegex(self.run_claret(*TRAIN, "--init", "w/one.safetensors", "--lr", "0", "-q").err, says)
+        self.assertNotIn("taken for one", self.run_claret(*test, "1").err)
+        self.assertNotIn("taken for one", self.run_claret(*TRAIN, "--epochs", "2").err)
+
     def test_init_continues(self):
         self.run_claret(*TRAIN, "-o", "a")
         self.run_claret(*TRAIN, "-o", "b", "--init", "a/weights.safetensors", "--lr", "0")
@@ -520,6 +539,11 @@ class Eval(harness.Case):
         for path in ("w/weights.safetensors", "no.safetensors", "hidden.net"):
             self.refused(*TRAIN, "--model", path, code=1, says=f"{path}: these are weights .*--init")
         self.refused(*words, "", code=1, says="claret: ")
+        os.mkdir(self.path("none"))
+        says = "claret: w: a folder, where a safetensors file is wanted, such as w/weights.safetensors$"
+        self.refused(*words, "w", code=1, says=says)
+        self.refused(*TRAIN, "--init", "w", code=1, says=says)
+        self.refused(*words, "none", code=1, says="claret: none: a folder, where a safetensors file is wanted$")
         self.write("nan", data[:-4] + b"\0\0\xc0\x7f")
         self.refused(*words, "nan", code=1, says="nan: fc.weight: element 35999 is not finite")
         self.refused(*TRAIN, "--init", "nan", code=1, says="fc.weight: element 35999 is not finite")

@@ -234,6 +234,21 @@ class Show(harness.Case):
         self.assertEqual((small["parameters"], small["batch_size"]), (36458, 128))
         self.assertGreater(large["training_bytes"], small["training_bytes"])
 
+    def test_text(self):
+        """A copy of what is built in, and of a file."""
+        for name in ("simplecnn", "resnet20"):
+            with open(os.path.join(harness.source, "models", name + ".net"), encoding="utf-8") as file:
+                text = file.read()
+            self.assertEqual(self.run_claret("show", name, "--text").out, text)
+        self.write("my.net", text.rstrip("\n"))
+        self.assertEqual(self.run_claret("show", "./my.net", "--text").out, text)
+        self.refused("show", "./no.net", "--text", code=1, says="no.net")
+        for words in (["--json"], ["--dump-plan"], ["--explain"]):
+            self.refused("show", "simplecnn", "--text", *words, code=2, says=f"claret: --text has no effect with {words[0]}\n")
+        for words in (["-b", "2"], ["--freeze", "fc"]):
+            self.refused("show", "simplecnn", "--text", *words, code=2, says="has no effect with --text\n")
+        self.refused("train", "--text", code=2, says="--text is not an option of claret train")
+
     def test_file(self):
         path = os.path.join(harness.source, "models", "simplecnn.net")
         shutil.copy(path, self.path("my.net"))
