@@ -20,9 +20,9 @@ ALLOWED = {
     "tune": ["base", "spec", "op", "graph", "plan", "rt"],
     "data": ["base", "op/augment.h", "op/batch.h"],
     "train": ["base", "spec", "op", "graph", "plan", "rt", "tune", "data"],
-    "cli": [],
+    "cli": ["base/shell.h"],  # compiled into the command too
 }
-# Folders that are clients of the library: of its headers they see the public ones alone.
+# Folders that are clients of the library: of its headers they see the public ones alone (and what is named above).
 CLIENTS = ["cli"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 OPENCL = re.compile(r"^(CL/|OpenCL/|clblast)")

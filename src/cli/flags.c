@@ -356,6 +356,24 @@ static bool read_letters(struct parser *parser, const char *letters)
     return true;
 }
 
+/* The option that takes such a word where the command takes none by itself; NULL: none is known. */
+static const char *option_of(enum cli_command_id command, const char *word)
+{
+    static const char net[] = ".net", weights[] = ".safetensors";
+    size_t length = strlen(word);
+    const char *near_end = length >= sizeof net - 1 ? word + length - (sizeof net - 1) : "";
+    const char *end = length >= sizeof weights - 1 ? word + length - (sizeof weights - 1) : "";
+
+    if (command != CLI_TRAIN && command != CLI_EVAL)
+        return NULL;
+    if (strcmp(end, weights) == 0)
+        return command == CLI_TRAIN ? "init" : "weights";
+    bool network = strcmp(near_end, net) == 0;
+    for (size_t i = 0; claret_network_zoo(i) && !network; i++)
+        network = strcmp(claret_network_zoo(i), word) == 0;
+    return network ? "model" : NULL;
+}
+
 static bool read_operand(struct parser *parser, char *word)
 {
     const char *operand = parser->command < CLI_COMMAND_COUNT ? cli_commands[parser->command].operand : NULL;
@@ -368,7 +386,10 @@ static bool read_operand(struct parser *parser, char *word)
         return true;
     }
     spaced_command(parser, command);
-    cli_error("'%s' is one word too many%s%s", word, command[0] ? " for claret" : "", command);
+    const char *option = option_of(parser->command, word);
+    cli_error("'%s' is one word too many%s%s%s%s%s%s%s", word, command[0] ? " for claret" : "", command,
+              option ? "; did you mean --" : "", option ? option : "", option ? " " : "", option ? word : "",
+              option ? "?" : "");
     return false;
 }
 
@@ -442,6 +463,7 @@ bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, str
     }
     if (resume && claret_checkpoint_open(resume, &args->checkpoint) != CLARET_OK) {
         cli_error("%s", claret_error());
+        args->unread = true;
         return false;
     }
     /* Once more upon what the file says: the flags win, wherever --config stands among them. */

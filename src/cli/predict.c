@@ -28,6 +28,7 @@ struct predicting {
     int *order;            /* (classes) */
     int count;             /* images waiting */
     int failed;            /* files that could not be read */
+    bool headed;           /* --csv: the head is printed */
     size_t done;
     json_t *list; /* of --json */
 };
@@ -252,6 +253,9 @@ static int add(struct predicting *predicting, const char *file)
     size_t bytes = (size_t)predicting->shape[0] * (size_t)predicting->shape[1] * (size_t)predicting->shape[2];
     struct stat info;
 
+    if (predicting->args->value[CLI_CSV] && !predicting->headed)
+        cli_out("file,rank,label,class,%s\n", value_name(predicting));
+    predicting->headed = true;
     if (stat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
         char *word = claret_shell_word(file);
         predicting->failed++;
@@ -301,10 +305,15 @@ static int check_usage(struct predicting *predicting)
     char *end = NULL;
 
     if (!args->operand || !args->value[CLI_WEIGHTS]) {
-        cli_error(args->operand
-                      ? "claret predict needs --weights FILE"
-                      : "claret predict needs images: PNG or JPEG files, or - for a list of them on "
-                        "standard input");
+        const char *word = args->operand;
+        size_t length = word ? strlen(word) : 0, ending = strlen(".safetensors");
+        if (!word)
+            cli_error(
+                "claret predict needs images: PNG or JPEG files, or - for a list of them on standard input");
+        else if (length > ending && strcmp(word + length - ending, ".safetensors") == 0)
+            cli_error("claret predict needs --weights FILE; did you mean --weights %s?", word);
+        else
+            cli_error("claret predict needs --weights FILE");
         return CLI_USAGE;
     }
     if (args->value[CLI_CSV] && args->value[CLI_JSON]) {
@@ -366,8 +375,6 @@ static int predict(struct predicting *predicting)
 
     if (args->value[CLI_JSON])
         predicting->list = json_array();
-    if (args->value[CLI_CSV])
-        cli_out("file,rank,label,class,%s\n", value_name(predicting));
     for (int i = 0; i < args->operand_count && code == CLI_DONE; i++)
         code =
             strcmp(args->operands[i], "-") == 0 ? add_list(predicting) : add(predicting, args->operands[i]);

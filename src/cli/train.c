@@ -254,8 +254,8 @@ static int test(struct training *training)
         return cli_signals_caught() ? CLI_DONE : cli_failed(CLI_FAILED);
     cli_print_result(training->result, training->test);
     cli_warn_of_one_class(training->result, training->test,
-                          "after more than a few steps of training, these were too large: take a smaller "
-                          "--lr, a larger --batch-size or --normalize auto");
+                          "a longer training may, or smaller steps: a smaller --lr, a larger --batch-size, "
+                          "--normalize auto");
     cli_out("Speed: %.1f images/s\n", images_per_second(training->session));
     return CLI_DONE;
 }

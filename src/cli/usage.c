@@ -201,10 +201,36 @@ static void say_misfit(const struct cli_args *args, const char *message)
     cli_error("%s%s%s%s", named ? file : "", named ? ": " : "", text, message);
 }
 
+/* ---- values that can hardly be meant ------------------------------------------------------------ */
+
+#define FAR 2.0 /* from pixels of 0 to 1, as a mean or deviation */
+
+/* Means and deviations of pixels from 0 to 255, which others have. */
+static void warn_of_scale(const struct cli_args *args)
+{
+    static const enum cli_flag_id flags[] = {CLI_MEAN, CLI_STD};
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        const char *at = args->value[flags[i]];
+        for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+            double number = strtod(at, NULL);
+            if (number <= FAR && number >= -FAR)
+                continue;
+            cli_warning(
+                "--%s %s: pixels are 0 to 1 when it is applied; numbers for pixels of 0 to 255 are to "
+                "be divided by 255",
+                cli_flags[flags[i]].name, args->value[flags[i]]);
+            break;
+        }
+    }
+}
+
 bool cli_check_usage(enum cli_command_id command, const struct cli_args *args)
 {
-    if (claret_options_check(args->options) == CLARET_OK)
+    if (claret_options_check(args->options) == CLARET_OK) {
+        warn_of_scale(args);
         return check_effects(command, args);
+    }
     char *message = strdup(claret_error());
     say_misfit(args, message ? message : "host memory is used up");
     free(message);

@@ -211,6 +211,11 @@ class Folders(FolderCase):
                             (("--normalize", "auto", "--std", "1"), "does not go with")):
             words = words if isinstance(words, tuple) else (words,)
             self.refused(*self.TRAIN, *words, "-o", "run", code=2, says=says)
+        for words in (("--mean", "125"), ("--std", "0.2,0.2,58"), ("--mean", "-3,0.5,0.5")):
+            result = self.run_claret(*self.TRAIN, *words, "-o", "far", "--overwrite")
+            self.assertEqual(re.findall("(?m)^claret: warning: (--.*) 0 to 1 .* divided by 255$", result.err),
+                             [" ".join(words) + ": pixels are"])
+        self.assertNotIn("divided", self.run_claret(*self.TRAIN, "--mean", "0,0,1", "--std", "1", "-o", "near").err)
         result = self.run_claret(*self.TRAIN, "--normalize", "auto", "-o", "auto")
         mean, std = re.search(r"normalised by --mean (\S+) --std (\S+)", result.err).groups()
         with open(self.path("auto/config.ini"), encoding="ascii") as file:
@@ -389,6 +394,9 @@ class Predict(FolderCase):
         image = self.images[0]
         self.refused(*self.words, "data/test", code=1, says="data/test: a folder, .*find data/test -name")
         self.refused(*self.words, "-", code=1, says="no image was named")
+        self.refused(*self.words, "-", "--csv", code=1, says="no image was named")  # nor is there a head
+        os.mkdir(self.path("my photos"))
+        self.refused(*self.words, "my photos", code=1, says="find 'my photos' -name")
         self.refused("predict", code=2, says="needs images")
         self.refused("predict", image, code=2, says="needs --weights")
         self.refused(*self.words, image, "--csv", "--json", code=2, says="--csv and --json")

@@ -149,6 +149,15 @@ class Grammar(harness.Case):
         for value in ("conv1", "=rows", "conv1=", "conv1=rows fc"):
             self.refused("train", "--solver", value, code=2, says="--solver: '.*' is not NODE=NAME")
 
+    def test_words_that_belong_to_options(self):
+        for command, word, option in (("train", "simplecnn", "model"), ("train", "./my.net", "model"), ("eval", "resnet20", "model"),
+                                      ("train", "w.safetensors", "init"), ("eval", "runs/w.safetensors", "weights")):
+            self.refused(command, word, code=2, says=rf"'{word}' is one word too many for claret {command}; "
+                                                     rf"did you mean --{option} {word}\?\n")
+        self.refused("predict", "w.safetensors", code=2, says=r"needs --weights FILE; did you mean --weights w\.safetensors\?\n")
+        self.refused("predict", "a.png", code=2, says=r"needs --weights FILE\n")
+        self.refused("train", "now", code=2, says="for claret train\n")
+
     def test_values_out_of_range(self):
         for name, values in {"batch-size": ("0", "-1", "4.5", "four", "", " 4", "4 ", "99999999999999999999"),
                              "epochs": ("0",), "lr": ("-0.1", "nan", "inf", "0,1", "0x1p-3", ""),
