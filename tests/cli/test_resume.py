@@ -312,7 +312,7 @@ class Resume(harness.Case):
                 ([*TRAIN[1:], "--early-stopping", "3"], "--early-stopping counts tests: --val-every"),
                 ([*TRAIN[1:], "--lr-schedule", "plateau"], "val-every"),
                 ([*TRAIN[1:], "--best-by", "luck"], "neither loss nor accuracy")]:
-            self.refused("train", *words, code=1 if words[0] == "--resume" else 2, says=says)
+            self.refused("train", *words, code=1 if words[0] == "--resume" and len(words) == 2 else 2, says=says)
         self.refused("train", "--resume", "run", "--momentum", "0", code=1, says="made with other options")
 
 
