@@ -153,6 +153,10 @@ def flatten(start_dim=0, end_dim=-1):
     return "flatten"
 
 
+def dim_of(node):
+    return node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None)
+
+
 def softmax(shape, dim):
     """Of (N, C) or (N, C, H, W), over C: claret has no other, and PyTorch takes it where no dim is said."""
     refuse(len(shape) not in (2, 4), f"a softmax of {len(shape)} dimensions")
@@ -347,7 +351,7 @@ class Walk:
         elif target is F.interpolate:
             self.upsample(node, *interpolate(*node.args[1:], **node.kwargs))
         elif target in (F.softmax, torch.softmax):
-            self.softmax(node, node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None))
+            self.softmax(node, dim_of(node))
         elif target in FUNCTIONS:
             self.write(node, FUNCTIONS[target](*node.args[1:], **node.kwargs), node.args[:1])
         elif target not in NUMBERS or self.shape(node):
@@ -362,7 +366,7 @@ class Walk:
         elif target == "mean":
             self.mean(node)
         elif target == "softmax":
-            self.softmax(node, node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else None))
+            self.softmax(node, dim_of(node))
         elif target == "contiguous":
             self.names[node] = self.names.get(node.args[0])
         elif target in METHODS:

@@ -126,6 +126,12 @@ void claret_text_free(char *text)
     free(text);
 }
 
+bool claret_ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), rest = strlen(ending);
+    return length > rest && strcmp(text + length - rest, ending) == 0;
+}
+
 char *claret_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

@@ -36,6 +36,8 @@ const char *claret_format_bytes(uint64_t bytes, char buffer[32]);
  * of its length off, at least 2). next(i, user) returns NULL past the end. */
 int claret_nearest(const char *name, const char *(*next)(int index, const void *user), const void *user);
 
+/* ".net" of "mine.net"; nothing ends in all of itself. */
+bool claret_ends_in(const char *text, const char *ending);
 char *claret_strdup(const char *text); /* NULL: out of memory */
 
 #endif

@@ -27,6 +27,8 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
  * they were in the training, by the file where it is a checkpoint, else by the config.ini beside it. */
 int cli_open_trained(enum cli_command_id command, const struct cli_args *args,
                      struct claret_network **network);
+/* Whether a class is called by its number alone. */
+bool cli_class_unnamed(const char *name, int label);
 /* Puts the classes' names, where they have any, into the options: so config.ini and checkpoints have them. */
 int cli_keep_class_names(struct claret_options *options, const struct claret_dataset *dataset);
 /* A class's name from there, `length` bytes; NULL: there are none, or not `classes` of them. */

@@ -98,9 +98,7 @@ static void compare_classes(const struct cli_args *args, const struct claret_dat
     for (int label = 0; label < classes; label++) {
         const char *here = claret_dataset_class_name(dataset, label);
         const char *trained = cli_class_name(args->options, classes, label, &length);
-        char number[16];
-        snprintf(number, sizeof number, "%d", label);
-        if (!trained || strcmp(here, number) == 0 ||
+        if (!trained || cli_class_unnamed(here, label) ||
             (strlen(here) == (size_t)length && memcmp(here, trained, (size_t)length) == 0))
             continue;
         cli_note("class %d is %s in these data, and was %.*s in training: are they the same classes?", label,

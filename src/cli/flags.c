@@ -356,19 +356,20 @@ static bool read_letters(struct parser *parser, const char *letters)
     return true;
 }
 
+bool cli_ends_in(const char *word, const char *ending)
+{
+    size_t length = strlen(word), rest = strlen(ending);
+    return length > rest && strcmp(word + length - rest, ending) == 0;
+}
+
 /* The option that takes such a word where the command takes none by itself; NULL: none is known. */
 static const char *option_of(enum cli_command_id command, const char *word)
 {
-    static const char net[] = ".net", weights[] = ".safetensors";
-    size_t length = strlen(word);
-    const char *near_end = length >= sizeof net - 1 ? word + length - (sizeof net - 1) : "";
-    const char *end = length >= sizeof weights - 1 ? word + length - (sizeof weights - 1) : "";
-
     if (command != CLI_TRAIN && command != CLI_EVAL)
         return NULL;
-    if (strcmp(end, weights) == 0)
+    if (cli_ends_in(word, ".safetensors"))
         return command == CLI_TRAIN ? "init" : "weights";
-    bool network = strcmp(near_end, net) == 0;
+    bool network = cli_ends_in(word, ".net");
     for (size_t i = 0; claret_network_zoo(i) && !network; i++)
         network = strcmp(claret_network_zoo(i), word) == 0;
     return network ? "model" : NULL;

@@ -316,6 +316,8 @@ void cli_command_unknown(const char *name);
  * claret's own. false: said what is wrong. Stops at --help or --version. Where it was opened, args->options
  * is to be destroyed. */
 bool cli_parse(enum cli_command_id command, int argc, char **argv, int skip, struct cli_args *args);
+/* "w.safetensors" in ".safetensors". */
+bool cli_ends_in(const char *word, const char *ending);
 /* Whether options fit each other, and each flag that was given has an effect. False: it said what is wrong.
  */
 bool cli_check_usage(enum cli_command_id command, const struct cli_args *args);

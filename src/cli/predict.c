@@ -107,9 +107,7 @@ static int read_names(struct predicting *predicting)
         names_from_training(predicting);
         return CLI_DONE;
     }
-    size_t length = strlen(path);
-    bool arrays = length > 4 && strcmp(path + length - 4, ".npz") == 0;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && !arrays)
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && !cli_ends_in(path, ".npz"))
         return names_from_file(predicting, path);
     return names_from_data(predicting, path);
 }
@@ -306,11 +304,10 @@ static int check_usage(struct predicting *predicting)
 
     if (!args->operand || !args->value[CLI_WEIGHTS]) {
         const char *word = args->operand;
-        size_t length = word ? strlen(word) : 0, ending = strlen(".safetensors");
         if (!word)
             cli_error(
                 "claret predict needs images: PNG or JPEG files, or - for a list of them on standard input");
-        else if (length > ending && strcmp(word + length - ending, ".safetensors") == 0)
+        else if (cli_ends_in(word, ".safetensors"))
             cli_error("claret predict needs --weights FILE; did you mean --weights %s?", word);
         else
             cli_error("claret predict needs --weights FILE");

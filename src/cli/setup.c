@@ -77,7 +77,7 @@ int cli_open_data(const struct cli_args *args, const struct claret_network *netw
 /* A folder's name, which a class's may be, can hold any character but those of control. */
 #define BETWEEN_NAMES '\t'
 
-static bool is_number(const char *name, int label)
+bool cli_class_unnamed(const char *name, int label)
 {
     char number[16];
 
@@ -93,7 +93,7 @@ int cli_keep_class_names(struct claret_options *options, const struct claret_dat
 
     for (int label = 0; label < classes; label++) {
         size += strlen(claret_dataset_class_name(dataset, label)) + 1;
-        named |= !is_number(claret_dataset_class_name(dataset, label), label);
+        named |= !cli_class_unnamed(claret_dataset_class_name(dataset, label), label);
     }
     char *text = malloc(size);
     if (!text) {

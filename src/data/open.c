@@ -135,18 +135,15 @@ static char *folder_of(const char *path)
 }
 
 /* What it is for instead, and what to give. */
-static enum claret_status is_file(const char *path, const char *looked)
+static enum claret_status refuse_file(const char *path, const char *looked)
 {
     static const char *const packed[] = {".tar.gz", ".tgz", ".tar", ".zip"};
     char *folder = folder_of(path), *word = folder ? claret_shell_word(folder) : NULL;
     const struct claret_source *source = folder ? source_around(folder) : NULL;
-    size_t length = strlen(path);
     bool archive = false;
 
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        size_t ending = strlen(packed[i]);
-        archive |= length > ending && strcmp(path + length - ending, packed[i]) == 0;
-    }
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        archive |= claret_ends_in(path, packed[i]);
     if (source && word) {
         claret_fail(CLARET_NOT_FOUND,
                     "no data set in %s: it is a file; the folder that it lies in holds %s: --data %s", path,
@@ -167,19 +164,18 @@ static enum claret_status not_found(const char *path)
 {
     struct claret_text text = {0};
     struct stat info;
-    const char *there = "";
 
     for (size_t i = 0; i < SOURCES; i++)
         claret_text_add(&text, "\n  %s: %s", sources[i]->name, sources[i]->looked_for);
     const char *looked = text.failed ? "" : text.data;
-    if (stat(path, &info) != 0)
-        there = errno == ENOENT ? ": there is no such folder" : ": it cannot be looked into";
-    else if (!S_ISDIR(info.st_mode))
-        there = NULL;
-    if (!there) {
-        is_file(path, looked);
+    bool there = stat(path, &info) == 0;
+    const char *why = there             ? ""
+                      : errno == ENOENT ? ": there is no such folder"
+                                        : ": it cannot be looked into";
+    if (there && !S_ISDIR(info.st_mode)) {
+        refuse_file(path, looked);
     } else {
-        claret_fail(CLARET_NOT_FOUND, "no data set in %s%s\nLooked for%s", path, there, looked);
+        claret_fail(CLARET_NOT_FOUND, "no data set in %s%s\nLooked for%s", path, why, looked);
         if (!packed_archive(path)) {
             say_how_to_get(path);
             claret_error_context("To train without it, on the built-in set: --data shapes");

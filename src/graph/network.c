@@ -22,18 +22,12 @@ static enum claret_status check_shapes(struct claret_network *network)
     return CLARET_OK;
 }
 
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t length = strlen(name), rest = strlen(ending);
-    return length > rest && strcmp(name + length - rest, ending) == 0;
-}
-
 /* "folder/mine.net" is called "mine". */
 static char *name_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
     char *name = claret_strdup(slash ? slash + 1 : file);
-    if (name && ends_in(name, ".net"))
+    if (name && claret_ends_in(name, ".net"))
         name[strlen(name) - strlen(".net")] = 0;
     return name;
 }
@@ -101,9 +95,9 @@ enum claret_status claret_network_load(const char *name, struct claret_network *
     claret_error_clear();
     if (!name || !network)
         return claret_fail(CLARET_INVALID, "claret_network_load: an argument is NULL");
-    if (ends_in(name, ".safetensors"))
+    if (claret_ends_in(name, ".safetensors"))
         return no_network(name, true);
-    if (strchr(name, '/') || ends_in(name, ".net"))
+    if (strchr(name, '/') || claret_ends_in(name, ".net"))
         return load_file(name, network);
     for (size_t i = 0; claret_network_zoo(i); i++)
         if (strcmp(claret_network_zoo(i), name) == 0) {

@@ -198,7 +198,7 @@ enum claret_status claret_safetensors_read(const struct claret_safetensors *read
 }
 
 /* A run's, most likely. */
-static enum claret_status is_folder(const char *path)
+static enum claret_status refuse_folder(const char *path)
 {
     struct stat info;
     char *weights = claret_path_join(path, "weights.safetensors");
@@ -222,7 +222,7 @@ static enum claret_status open_stream(struct claret_safetensors *reader, uint64_
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !(reader->stream = fdopen(fd, "rb"))) {
         bool folder = S_ISDIR(info.st_mode);
         close(fd);
-        return folder ? is_folder(reader->path) : claret_fail(CLARET_IO, "%s: not a file", reader->path);
+        return folder ? refuse_folder(reader->path) : claret_fail(CLARET_IO, "%s: not a file", reader->path);
     }
     *size = (uint64_t)info.st_size;
     return CLARET_OK;

@@ -184,9 +184,7 @@ static int pick_winner(const struct claret_racer *racers, int count)
 {
     int winner = 0;
     for (int i = 1; i < count; i++)
-        if (racers[i].median < racers[winner].median &&
-            racers[i].median < CLARET_TUNE_WIN * racers[0].median &&
-            racers[i].min < CLARET_TUNE_WIN * racers[0].min)
+        if (racers[i].median < racers[winner].median && claret_race_won(&racers[i], &racers[0]))
             winner = i;
     return winner;
 }

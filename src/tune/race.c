@@ -8,6 +8,7 @@
 
 #define MAX_ROUNDS 32
 #define WHOLE_STEP 10 /* times the limits of one candidate */
+#define WIN 0.98      /* of the default's time: what makes another the winner */
 
 void claret_search_say(struct claret_search *search, bool progress, const char *format, ...)
 {
@@ -182,4 +183,9 @@ enum claret_status claret_race_run(struct claret_search *search, struct claret_r
         racers[i].runs = rounds;
     }
     return CLARET_OK;
+}
+
+bool claret_race_won(const struct claret_racer *racer, const struct claret_racer *normal)
+{
+    return racer->median < WIN * normal->median && racer->min < WIN * normal->min;
 }

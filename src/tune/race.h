@@ -56,5 +56,7 @@ enum claret_status claret_race_prepare(struct claret_search *search, const struc
  * brought the worker down, with *fault (malloc'ed); -1: none. */
 enum claret_status claret_race_run(struct claret_search *search, struct claret_racer *racers, int count,
                                    int rounds, double least, int *lost, char **fault);
+/* Whether a racer was faster than the default beside it, by more than chance. */
+bool claret_race_won(const struct claret_racer *racer, const struct claret_racer *normal);
 
 #endif

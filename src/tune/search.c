@@ -162,8 +162,7 @@ static enum claret_status race_step(struct claret_search *search, json_t *choice
     result->step_default = racers[0].median;
     result->step_tuned = tuned->median;
     result->step_predicted = result->same ? racers[0].median : racers[0].median * predicted;
-    result->faster =
-        tuned->median < CLARET_TUNE_WIN * racers[0].median && tuned->min < CLARET_TUNE_WIN * racers[0].min;
+    result->faster = claret_race_won(tuned, &racers[0]);
     return CLARET_OK;
 }
 

@@ -7,8 +7,6 @@
 #include "tune/records.h"
 #include "graph/graph.h"
 
-#define CLARET_TUNE_WIN 0.98 /* of the default's time: less is faster, by more than chance */
-
 struct claret_tune_options {
     char *const *worker;                                    /* the command of the worker's process */
     const char *device, *platform, *cache_dir, *kernel_dir; /* NULL: not given */
