@@ -23,14 +23,6 @@
 #define IS_OUTPUT(o) true
 #endif
 
-/* To a near cache, where the compiler makes the processor's own code: SPIR-V has no such instruction. OpenCL's own function is
- * nothing on PoCL, and rusticl cannot compile it. */
-#if defined(__x86_64__) || defined(__aarch64__)
-#define PREFETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1, 2)
-#else
-#define PREFETCH(p)
-#endif
-
 /* Overwrites dx (N, F) where HAS_DX; overwrites the gradients of weight (O, F) and bias (O), or updates these (weight_out is
  * weight then): what dx needs of a panel of the weights is read before that is changed. Items: (ceil(ceil(F / LANES) / BLOCK)). */
 __kernel void linear_backward_panels(CONST_TENSOR(float, dy), CONST_TENSOR(float, x), __global const float *weight_base,
