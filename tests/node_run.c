@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/internal.h"
+
 /* A quiet NaN whose payload tells it from those that are computed, and from its neighbours: a word copied
  * from beside one tensor to beside another shows. */
 static uint32_t pattern(int buffer, uint64_t word)
@@ -160,45 +162,81 @@ bool claret_node_run_trespass(struct claret_node_run *run, int node, char where[
     return false;
 }
 
-/* ---- plans ---- */
+/* ---- what is launched ---- */
 
-static bool same_kernel(const struct claret_kernel_call *a, const struct claret_kernel_call *b)
+struct claret_launched {
+    struct claret_launched *next;
+    char *text;
+};
+
+static void describe_kernel(const struct claret_kernel_call *call, struct claret_text *text)
 {
-    if (strcmp(a->source, b->source) != 0 || strcmp(a->entry, b->entry) != 0 ||
-        a->arg_count != b->arg_count || a->define_count != b->define_count ||
-        memcmp(a->items, b->items, sizeof a->items) != 0)
+    claret_text_add(text, "%s %s %zu %zu %zu ", call->source, call->entry, call->items[0], call->items[1],
+                    call->items[2]);
+    claret_program_options(call, text);
+    for (int i = 0; i < call->arg_count; i++) {
+        const struct claret_arg *arg = &call->arg[i];
+        int first = 0; /* which are the same tensor: what is changed in place */
+        while (call->arg[first].type != arg->type || call->arg[first].tensor != arg->tensor)
+            first++;
+        claret_text_add(text, " %d:%d:%lld:%lld:%a", (int)arg->type, first, (long long)arg->offset,
+                        (long long)arg->i, (double)arg->f);
+    }
+}
+
+static void describe_gemm(const struct claret_gemm_call *call, struct claret_text *text)
+{
+    const struct claret_matrix *matrices[3] = {&call->a, &call->b, &call->c};
+    claret_text_add(text, "%lld %lld %lld %a %a", (long long)call->m, (long long)call->n, (long long)call->k,
+                    (double)call->alpha, (double)call->beta);
+    for (int i = 0; i < 3; i++)
+        claret_text_add(text, " %lld:%lld:%d", (long long)matrices[i]->offset, (long long)matrices[i]->ld,
+                        matrices[i]->transposed);
+}
+
+/* Equal where the launches do the same but for the values. */
+static void describe_launches(const struct claret_plan *plan, int node, struct claret_text *text)
+{
+    for (int i = 0; i < plan->launch_count; i++) {
+        const struct claret_launch *launch = &plan->launches[i];
+        if (launch->node != node)
+            continue;
+        claret_text_add(text, "; %d %s ", (int)launch->type, launch->solver);
+        if (launch->type == CLARET_LAUNCH_KERNEL)
+            describe_kernel(&launch->kernel, text);
+        else
+            describe_gemm(&launch->gemm, text);
+    }
+}
+
+bool claret_launched_before(struct claret_launched **launched, const struct claret_plan *plan, int node,
+                            int kind)
+{
+    struct claret_text text = {0};
+    claret_text_add(&text, "%s %d", plan->graph->nodes[node].op->name, kind);
+    describe_launches(plan, node, &text);
+    for (const struct claret_launched *at = *launched; at && !text.failed; at = at->next)
+        if (strcmp(at->text, text.data) == 0) {
+            claret_text_drop(&text);
+            return true;
+        }
+    struct claret_launched *added = malloc(sizeof *added);
+    if (!added || text.failed) { /* it runs, and again */
+        claret_text_drop(&text);
+        free(added);
         return false;
-    for (int i = 0; i < a->arg_count; i++)
-        if (a->arg[i].type != b->arg[i].type || a->arg[i].offset != b->arg[i].offset ||
-            a->arg[i].i != b->arg[i].i)
-            return false;
-    for (int i = 0; i < a->define_count; i++)
-        if (strcmp(a->define[i].name, b->define[i].name) != 0 || a->define[i].i != b->define[i].i)
-            return false;
-    return true;
+    }
+    *added = (struct claret_launched){*launched, text.data};
+    *launched = added;
+    return false;
 }
 
-static const struct claret_launch *next_of(const struct claret_plan *plan, int node, int *at)
+void claret_launched_forget(struct claret_launched **launched)
 {
-    while (*at < plan->launch_count)
-        if (plan->launches[(*at)++].node == node)
-            return &plan->launches[*at - 1];
-    return NULL;
-}
-
-bool claret_node_run_same(const struct claret_plan *a, const struct claret_plan *b, int node)
-{
-    int at_a = 0, at_b = 0;
-    for (;;) {
-        const struct claret_launch *left = next_of(a, node, &at_a), *right = next_of(b, node, &at_b);
-        if (!left || !right)
-            return !left && !right;
-        if (left->type != right->type || strcmp(left->solver, right->solver) != 0)
-            return false;
-        if (left->type == CLARET_LAUNCH_KERNEL && !same_kernel(&left->kernel, &right->kernel))
-            return false;
-        if (left->type == CLARET_LAUNCH_GEMM &&
-            (left->gemm.m != right->gemm.m || left->gemm.n != right->gemm.n || left->gemm.k != right->gemm.k))
-            return false;
+    while (*launched) {
+        struct claret_launched *next = (*launched)->next;
+        free((*launched)->text);
+        free(*launched);
+        *launched = next;
     }
 }

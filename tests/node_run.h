@@ -28,7 +28,11 @@ void claret_node_run_output(const struct claret_node_run *run, int tensor, const
 /* Where the last execution changed a byte that is neither the node's output nor its workspace; false:
  * nowhere. */
 bool claret_node_run_trespass(struct claret_node_run *run, int node, char where[200]);
-/* Whether two plans run the same launches for the node. */
-bool claret_node_run_same(const struct claret_plan *a, const struct claret_plan *b, int node);
+/* What nodes launched; NULL: nothing yet. */
+struct claret_launched;
+/* Whether the node's launches are like some before, on values of that kind; if not, they are added. */
+bool claret_launched_before(struct claret_launched **launched, const struct claret_plan *plan, int node,
+                            int kind);
+void claret_launched_forget(struct claret_launched **launched);
 
 #endif

@@ -3,11 +3,11 @@
  *
  *     test_ops [--small] [--once] [--case NAME] [--device SEL] [--platform SEL]
  *
- * --once: without the second run, and large cases without the other device class's kernels: for emulators,
- * which are slow and could not but give the same bits. Exit 0: all right; 1: not; 77: no device. With
- * CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for each kernel that was launched: its source,
- * entry and build options. Programs are kept by the driver alone: to ask for a binary costs PoCL another
- * compilation. */
+ * --once: without the second run, without launches like those of a case before, and large cases without the
+ * other device class's kernels: for emulators, which are slow and could not but give the same bits. Exit 0:
+ * all right; 1: not; 77: no device. With CLARET_TEST_KERNEL_LIST=FILE a line is appended to FILE for each
+ * kernel that was launched: its source, entry and build options. Programs are kept by the driver alone: to
+ * ask for a binary costs PoCL another compilation. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ struct tester {
     bool small, once;
     const char *only;
     FILE *list;
-    struct claret_text listed; /* lines, each once */
+    struct claret_text listed;        /* lines, each once */
+    struct claret_launched *launched; /* for the node under test, with --once for all of them */
     long cases, checks, failures;
 };
 
@@ -177,16 +178,14 @@ static void check_node(struct op_test *test, int index, struct op_config *config
 }
 
 /* By each configuration in which the node runs other launches than in those before. */
-static void check_everywhere(struct op_test *test, int index)
+static void check_everywhere(struct op_test *test, int index, int kind)
 {
-    for (int i = 0; i < test->configs.count; i++) {
-        bool seen = false;
-        for (int j = 0; j < i && !seen; j++)
-            seen = claret_node_run_same(test->configs.config[i].run.plan, test->configs.config[j].run.plan,
-                                        index);
-        if (!seen)
+    struct claret_launched **launched = &test->tester->launched;
+    if (!test->tester->once)
+        claret_launched_forget(launched);
+    for (int i = 0; i < test->configs.count; i++)
+        if (!claret_launched_before(launched, test->configs.config[i].run.plan, index, kind))
             check_node(test, index, &test->configs.config[i]);
-    }
 }
 
 /* Whether a solver of the node can work on NHWC. */
@@ -212,7 +211,7 @@ static void test_node(struct op_test *test, int index)
     for (int kind = 0; kind < kinds; kind++) {
         op_inputs_fill(&test->inputs, node, kind > 0);
         if (make_reference(test, node))
-            check_everywhere(test, index);
+            check_everywhere(test, index, kind);
         else
             fail(test, node, "reference", "there is none, or no memory for it");
         drop_reference(test);
@@ -466,6 +465,7 @@ int main(int argc, char **argv)
     if (tester.list && fclose(tester.list) != 0)
         tester.failures++;
     claret_text_drop(&tester.listed);
+    claret_launched_forget(&tester.launched);
     claret_rt_close(tester.rt);
     if (claret_live_objects() != 0) {
         printf("FAILED: %zu OpenCL objects are left\n", claret_live_objects());

@@ -128,7 +128,6 @@ vendors_compile()
 sizes_lane()
 {
     run "op tests, all sizes" op_tests
-    run "steps, all sizes" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_steps"
     run "NVIDIA, AMD, Intel compilers" vendors_compile
 }
 
@@ -138,14 +137,18 @@ oclgrind_lane()
         OCLGRIND_BUILD_OPTIONS=-cl-opt-disable "$build/tests/test_ops" --small --once
     run "Oclgrind: races, accesses, API" oclgrind OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
         "$build/tests/test_ops" --small --once
-    run "all networks beside PyTorch" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_zoo" --all
+    run "steps, all sizes" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_steps"
 }
 
 platforms_lane()
 {
     run "both listed" both_listed
-    # All sizes: what a driver does wrong with large ones (loops that it ends) does not show in small ones.
-    run "rusticl: op tests" on_both "$build/tests/test_ops" --once --platform rusticl
+    if [ -n "$long" ]; then
+        # What a driver does wrong with large sizes (loops that it ends) does not show in small ones.
+        run "rusticl: op tests, all sizes" on_both "$build/tests/test_ops" --once --platform rusticl
+    else
+        run "rusticl: op tests" on_both "$build/tests/test_ops" --small --once --platform rusticl
+    fi
     IFS='
 '
     # One name a line.
@@ -156,10 +159,11 @@ platforms_lane()
         run "$device: 50 golden steps" on_both "$build/tests/test_golden" simplecnn 50 "$device"
     done
     run "address and undefined: op tests" env OCL_ICD_VENDORS="$vendors/pocl" \
-        "$build-sanitized/tests/test_ops" --small
+        "$build-sanitized/tests/test_ops" --small --once
     run "address and undefined: golden" env OCL_ICD_VENDORS="$vendors/pocl" \
         "$build-sanitized/tests/test_golden" nesterov
     run "valgrind: a short training" valgrind_training
+    run "all networks beside PyTorch" env OCL_ICD_VENDORS="$vendors/pocl" "$build/tests/test_zoo" --all
 }
 
 full()

@@ -6,7 +6,7 @@
 LIST has a line for each kernel in each specialisation that a run of the tests used:
     SOURCE ENTRY OPTIONS...        conv2d forward -cl-std=CL1.2 -DPAD=1
 (CLARET_TEST_KERNEL_LIST names the file that the tests append to.) Each program is compiled for one GPU of each
-vendor, and the first one of each kernel for more of them. Of a kernel's specialisations at most 24 of a list are tried, from all
+vendor, and the first one of each kernel for more of them. Of a kernel's specialisations at most 12 of a list are tried, from all
 over it; of kernels made for CPUs, two. Any warning is an error. The table on stdout shows
 registers, local memory, private memory and spills, the worst over a kernel's specialisations; --report gets every one,
 --markdown the table of kernels for GPUs. A spill in one of these is an error, and so is private memory in those that work on
@@ -204,7 +204,7 @@ def on_trial(options):
     return "-DRM=8" in options or "-DRN=8" in options
 
 
-MOST = 24  # specialisations of a kernel that are compiled
+MOST = 12  # specialisations of a kernel that are compiled
 MOST_FOR_CPUS = 2  # of a CPU's kernel: the large ones take a GPU's compiler minutes
 
 
