@@ -426,6 +426,27 @@ class Counting(harness.Case):
             self.assertEqual(report.disagreement(a, b), float("inf"))
         self.assertEqual(report.spread_text({"median": 12345.6, "min": 99.94, "max": 2e6}), "12,346 (99.9–2,000,000)")
 
+    def test_same_training(self):
+        import report
+        near, nan, inf = 1.00005, float("nan"), float("inf")
+        for same, own, others in (
+                (True, [1, 1, 1], [[1, near, 1]]),
+                (True, [1, 1, 1], [[1, near, 1], [1, 1, near]]),
+                (False, [1, 1, 1.001], [[1, 1, 1]]),                        # one framework alone: nothing to judge by
+                (True, [1, 1, 1.001], [[1, 1, 1], [1, 1, 1.0005]]),         # they come apart at the third step
+                (False, [1, 1, 1.01], [[1, 1, 1], [1, 1, 1.0005]]),         # too far from both
+                (False, [1, 1.001, 1], [[1, 1, 1], [1, 1, 1.0005]]),        # they agree at the second step
+                (True, [1, 1.001, 1], [[1, 1, 1], [1, 1.0005, 1]]),         # … and here do not
+                (True, [1, 1.001, 1], [[1, 1.0005, 1], [1, 1, 1]]),
+                (False, [1.001, 1, 1], [[1, 1, 1], [1.0005, 1, 1]]),        # the first step is the same weights' alone
+                (False, [1.001, 1, 1], [[1, 1, 1], [1, 1.0005, 1]]),
+                (False, [1, 1, nan], [[1, 1, 1], [1, 1, 1.0005]]),
+                (False, [1, 1, 1], [[1, 1, 1], [1, 1, nan]]),
+                (False, [nan, 1, 1], [[1, 1, 1], [1, 1, 1.0005]]),
+                (False, [1, 1, inf], [[1, 1, 1], [1, 1, inf]]),
+                (False, [1, 1], [[1, 1, 1]])):
+            self.assertEqual(report.same_training(own, others, 1e-4), same, (own, others))
+
     def test_tensors(self):
         import tensors
         path = self.path("x.safetensors")

@@ -4,6 +4,9 @@ import os
 import platform
 import statistics
 
+FIRST = 2  # steps that must agree even where later ones need not
+APART = 4  # times as far from the nearer training as the others are from each other
+
 
 class Spread:
     """Median, least and greatest of some numbers."""
@@ -30,6 +33,28 @@ def disagreement(losses, others):
         if not difference <= worst:
             worst = difference if difference == difference else float("inf")
     return worst
+
+
+def greatest_disagreement(trainings):
+    trainings = list(trainings)
+    return max(disagreement(a, b) for a in trainings for b in trainings)
+
+
+def same_training(own, others, limit):
+    """Whether own is the training that the others are, by the losses of their steps.
+
+    All agree within the limit; or the others come apart themselves, as deep networks with norms do by rounding alone. Then the
+    first steps must agree as far as the others' do, the very first in any case, and own may be APART times as far from the
+    nearer as they are from each other.
+    """
+    def agree(steps=None):
+        return greatest_disagreement(losses[:steps] for losses in [own, *others]) <= limit
+
+    if agree():
+        return True
+    apart = greatest_disagreement(others)
+    steps = FIRST if greatest_disagreement(losses[:FIRST] for losses in others) <= limit else 1
+    return agree(steps) and min(disagreement(own, other) for other in others) <= APART * apart < float("inf")
 
 
 def number(value):
