@@ -47,14 +47,15 @@ def same_training(own, others, limit):
     first steps must agree as far as the others' do, the very first in any case, and own may be APART times as far from the
     nearer as they are from each other.
     """
-    def agree(steps=None):
-        return greatest_disagreement(losses[:steps] for losses in [own, *others]) <= limit
+    def agree(trainings, steps=None):
+        return greatest_disagreement(losses[:steps] for losses in trainings) <= limit
 
-    if agree():
+    everyone = [own, *others]
+    if agree(everyone):
         return True
     apart = greatest_disagreement(others)
-    steps = FIRST if greatest_disagreement(losses[:FIRST] for losses in others) <= limit else 1
-    return agree(steps) and min(disagreement(own, other) for other in others) <= APART * apart < float("inf")
+    nearest = min(disagreement(own, other) for other in others)
+    return agree(everyone, FIRST if agree(others, FIRST) else 1) and nearest <= APART * apart < float("inf")
 
 
 def number(value):
